@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 
 import numpy as np
 import pytest
 
-from tests.timing.replayed import over_recorded, recording
+import warplens as wl
+from tests.timing.replayed import CYCLES, VALIDATION, over_recorded, recording
 from tests.timing.touching import touched
 from warplens.timing.contention import contention
 from warplens.timing.lsu import ATOMIC, WRITE
 
 KERNELS = "scattered_adds"
 CASES = {case["name"]: case for case in recording("scattered_adds")["cases"]}
+STALLED = "smsp__warps_issue_stalled"
 SIZES = (256, 1024, 2048, 65536, 262144)  # words; between, times there differ by place
 
 
@@ -35,6 +38,39 @@ def test_four_lines_lie_in_two_slices() -> None:
     for kernel in ("add_double", "add_float"):
         error = over_recorded(KERNELS, CASES[f"{kernel}/64/132x256"])
         assert abs(error) < 0.12, (kernel, error)
+
+
+def test_words_on_few_lines_share_slices_unevenly() -> None:
+    """32 and 64 KB: which lines share a slice is not known, and times differ by place; in the mean
+    they are right (12 % too quick, if lines were spread as evenly as those of 256 KB)."""
+    names = [f"{kernel}/8192" for kernel in ("add_int", "add_float", "most_int", "ask_float")]
+    names += [f"{kernel}/16384" for kernel in ("add_int", "add_float", "ask_float", "swap_int")]
+    errors = [over_recorded(KERNELS, CASES[f"{name}/132x256"]) for name in names]
+    assert abs(statistics.mean(errors)) < 0.06, errors
+
+
+HALVES = """
+#include <cuda_fp16.h>
+extern "C" __global__ void halves(__half2 *sums, int count) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < count) atomicAdd(sums + at % 256, __half2(0.0f, 1.0f));
+}
+"""
+
+
+def test_warps_wait_for_atomics_that_nothing_reads() -> None:
+    """L2 answers sums of halves by generic address, and their warps wait for that as they end, as
+    in `f16atomic-half/131072` of the fifth suite (H200)."""
+    cases = json.loads((VALIDATION / "suites/recorded_h200.json").read_text())["cases"]
+    recorded = cases["hecbench3:f16atomic-half/131072"]
+    kernel = wl.Device("H200").compile(HALVES)["halves"]
+    launch = kernel.predict[256, 256](np.zeros(512, np.float16), 65536)
+    assert any("ATOM.E.ADD.F16x2" in one.text for one in kernel.sass.instructions)
+    cycles = recorded["metrics"][CYCLES]
+    assert float(launch.metric(CYCLES)) == pytest.approx(cycles, rel=0.4)
+    waits = {name: float(launch.metric(f"{STALLED}_{name}.sum")) for name in recorded["stalls"]}
+    for stalls in (recorded["stalls"], waits):
+        assert stalls["drain"] > 0.85 * sum(stalls.values()), stalls
 
 
 @pytest.mark.parametrize("kernel", ["add_int", "ask_int"])
@@ -59,7 +95,7 @@ def test_blocks_that_come_one_after_the_other_use_few_slices_at_a_time() -> None
     for resident, part in ((64, 1 / 16), (16, 1 / 4)):
         shares, passes = np.zeros(64, np.float32), np.ones((64, 10), np.float32)
         contention(adds, resident, shares, passes, np.zeros(64, np.int64))
-        assert passes[:32, 5] == pytest.approx(part + 1 / 68, rel=1e-3)
+        assert passes[:32, 5] == pytest.approx(part + 1 / 68, rel=0.01)
 
 
 def test_lines_that_blocks_of_a_wave_store_to_time_after_time_share_slices() -> None:

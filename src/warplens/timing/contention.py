@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,9 +34,13 @@ _PARTS, _MANY_POPULAR = 4, 1024
 _SURELY_SHARED = 3.5  # blocks of the sample
 _STEPS_APART = 2  # of warps' atomics: so close they may meet
 _SECTOR_BYTES, _SCATTERED = 32, 4  # lines of an atomic whose lanes go anywhere
-# Slices among which atomics on so many places are spread: half of them by so many, evenly
-# (scattered_adds_sm90.json)
-_SLICES = 68.0
+# Slices among which atomics are spread beside the most popular lines of one of them: so many, but
+# fewer the more it happens that pairs of lines share one. Of so few and so many pairs it does not,
+# of those between it does (scattered_adds_sm90.json: times are those of 96 slices, the busiest of
+# which has one of 16 pairs, 1 to 2 of 32, 2 of 64, 2 to 4 of 128, 4 to 6 of 256, but 6 of 512 and
+# 22 of 2,048)
+_SLICES, _FEWER_SLICES = 68.0, 15.0
+_APART, _MEETING, _STILL_MEETING, _EVEN = 16.0, 64.0, 256.0, 512.0
 # The same of stores (same_words_sm90.json: 32 to 1,024 lines)
 _STORED_SLICES = 48.0
 # Stores of a block to a line, and blocks of the sample that store to it: of 128 blocks that do so
@@ -64,8 +69,7 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     mine_at = at[told]
     if len(told):
         passes[mine_at] = 1.0
-        busiest = _busiest_at_once(group, user, resident, told)
-        passes[mine_at, 5] = busiest + 1.0 / _SLICES
+        passes[mine_at, 5] = _busiest_at_once(group, user, resident, told, _busiest_slice)
         passes[mine_at, 6] = _in_a_row(touched.lines[at], group)
     if n_blocks > 1:
         _same_stores(touched, resident, shares, passes)
@@ -212,17 +216,18 @@ def _stores_of_waves(touched: Touched, resident: int, stores: npt.NDArray[np.boo
     shares[stored] = -1.0
     group = numbered(sharing_slices(touched.lines[stored] >> 4))[1]
     told = np.flatnonzero(touched.is_replayed[among])
-    part = _busiest_at_once(group, touched.user[among], resident, told)
+    part = _busiest_at_once(group, touched.user[among], resident, told, _busiest)
     passes[stored[told], 5] = np.minimum(1.0, part + 1.0 / _STORED_SLICES)
 
 
-def _busiest_at_once(group: Ints, user: Ints, resident: int, told: Ints) -> Floats:
-    """Per line of an atomic access that is asked for (`told`) the part of all beside it that the
-    most popular slice gets, of those in its wave of blocks and of those in waves that begin half a
-    wave later: blocks that come one after the other may add to places that do, so that few slices
-    have all to do at a time. Where a wave's blocks do not meet in slices it is what it is in the
-    whole grid."""
-    whole, asked = _busiest(group), user[told]
+def _busiest_at_once(group: Ints, user: Ints, resident: int, told: Ints,
+                     part_of: Callable[[Ints], float]) -> Floats:  # fmt: skip
+    """Per line of an access that is asked for (`told`) the part of all beside it that the busiest
+    slice gets (`part_of` accesses by the numbers of their slices), of those in its wave of blocks
+    and of those in waves that begin half a wave later: blocks that come one after the other may add
+    to places that do, so that few slices have all to do at a time. Where a wave's blocks do not
+    meet in slices it is what it is in the whole grid."""
+    whole, asked = part_of(group), user[told]
     found: Floats = np.full((2, len(told)), whole)
     if user.max() >= resident:
         if (np.diff(user) < 0).any():
@@ -237,7 +242,7 @@ def _busiest_at_once(group: Ints, user: Ints, resident: int, told: Ints) -> Floa
                 blocks = user[first:last] - user[first]
                 in_turn = np.arange(last - first, dtype=np.int32)
                 if different(slices, blocks, in_turn).mean() >= _MEET:
-                    found[later:, wave == number] = max(whole, _busiest(slices))
+                    found[later:, wave == number] = max(whole, part_of(slices))
     return np.asarray(found.mean(axis=0))
 
 
@@ -247,6 +252,17 @@ def _busiest(places: Ints) -> float:
     counts = times_of(places)
     most = float(counts.max())
     return float(max(1.0 / len(counts), (most - 2.0 * most**0.5) / len(places)))
+
+
+def _busiest_slice(slices: Ints) -> float:
+    """The part of all atomics that the busiest slice gets: that of its most popular lines, and what
+    else falls to it; `slices`: numbers that pairs of lines which share a slice have in common."""
+    counts = times_of(slices).astype(np.float64)
+    total, again = float(len(slices)), float((counts * (counts - 1.0)).sum())
+    used = total * (total - 1.0) / again if again else _EVEN  # as many as are used alike often
+    more, less = (used - _APART) / (_MEETING - _APART), (_EVEN - used) / (_EVEN - _STILL_MEETING)
+    fewer = _FEWER_SLICES * max(0.0, min(1.0, more, less))
+    return _busiest(slices) + 1.0 / (_SLICES - fewer)
 
 
 def _visited(access: Ints, warp: Ints, line: Ints) -> Floats:

@@ -139,6 +139,8 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
         if kind == ATOMIC and space == GLOBAL:
             arrived = done + spec.l2_hit - spec.atomic_latency + spec.partial_known
             warp.known = max(warp.known, int(arrived))
+            if inst.answers:  # its warp waits for that before it ends
+                left = done
         if space == GLOBAL:
             sm.pending = max(sm.pending, done if kind == READ else float(warp.known))
     if inst.depth == CHECK:
@@ -209,8 +211,7 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         done = start
         for i in range(first, first + count):
             at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares,
-                            inst.write != NO_BARRIER, passes,
-                            now - state.warps[index].loaded)  # fmt: skip
+                            inst.answers > 0, passes, now - state.warps[index].loaded)
             done = max(done, at)
             l1.drop(state.l1, trace.lines[i] >> 4)
         _push_back(sm, spec)
@@ -273,7 +274,7 @@ def _send_atomic(sm: Record, spec: Record, access: Record, inst: Record, start: 
     if spec.ideal & IDEAL_COALESCING:
         cycles, turns = 1, 1
     cycles += (cycles - turns) * (inst.interval - 1)
-    if inst.write != NO_BARRIER:
+    if inst.answers:
         cycles += turns
     sm.sent_free = max(start, sm.sent_free) + cycles
     return float(sm.sent_free - 1.0)

@@ -191,6 +191,7 @@ CODE = np.dtype([
     ("kind", "i4"), ("pipe", "i4"), ("interval", "i4"), ("stall", "i4"), ("keep", "i4"),
     ("write", "i4"), ("read", "i4"), ("wait", "i4"), ("latency", "i4"),
     ("float_atomic", "i4"),  # 1: a global atomic on floats, 2: on doubles
+    ("answers", "i4"),  # 1: a global atomic that L2 answers, whether anything reads that or not
     ("merges", "i4"),  # 1: lanes on one word of shared memory take one pass
     ("compares", "i4"),  # that exchanges in a loop until it succeeds: TRIES, SEEKS, ...
     ("contends", "i4"),  # the same in shared memory: CAST, CAS

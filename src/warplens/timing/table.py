@@ -356,6 +356,7 @@ def _rows(kernel: SassKernel, instructions: list[Instruction], gpu: GpuSpec) -> 
         row["writes"] = results.cycles_of(inst, row["kind"] == FIXED)
         row["merges"] = _merges(inst)
         row["float_atomic"] = _float_atomic(inst)
+        row["answers"] = inst.opcode in ("ATOM", "ATOMG")
         row["compares"] = tries_again if exchanges(inst) else 0
         row["contends"] = contends(inst, shared_again)
     return table
