@@ -215,7 +215,9 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
     since = begin - dram.apart(spec, begin)
     cost = (sectors * spec.l2_stored + back * spec.l2_back) * 32 / spec.l2_rate
     sm.l2_free = max(sm.l2_free, since) + max(spec.l2_request, cost)
-    sm.answers_free = max(sm.answers_free, since) + spec.l2_request
+    # What is written in part its slice looks up once more.
+    looked_up = spec.l2_request + (spec.l2_again if partial else 0.0)
+    sm.answers_free = max(sm.answers_free, since) + looked_up
     sm.port_write_free = max(begin, sm.port_write_free) + sectors * 32 / spec.port_write_rate
     shared = max(sm.l2_write_free, since, sm.dram_write_free - spec.dram_held)
     sm.l2_write_free = shared + sectors * 32 / spec.l2_write_rate

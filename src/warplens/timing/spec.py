@@ -231,6 +231,7 @@ class Machine:
             "apart_root": float(value("l2.apart_root", 0.0)) * self.come_apart,
             "fellows_apart": value("l2.apart_root", 0.0) / _MEAN_OF_NORMAL * _largest(self.fellows),
             "l2_request": float(value("l2.request_cycles")) / self.l2_lead,
+            "l2_again": float(value("l2.request_cycles")) / self.l2_lead * sms / gpu.sm_count,
             "copy_request": float(value("copies.copy_request_cycles", 0.0)) / self.l2_lead,
             "copy_store": float(value("copies.copy_store_cycles", 0.0)) / self.l2_lead,
             "l2_fill": fill,

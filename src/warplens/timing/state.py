@@ -114,7 +114,8 @@ SPEC = np.dtype([
     ("dram_crowd", "f8"),  # cycles that every read takes longer where the chip reads a lot
     ("dram_spread", "f8"),  # cycles from the shortest latency to the mean
     ("dram_read_piece", "f8"), ("dram_write_piece", "f8"),  # bytes' worth of opening a row
-    ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least
+    ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least,
+    ("l2_again", "f8"),  # and what a store in part that its slice looks up again takes of L2
     ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from DRAM takes,
     ("l2_stored", "f8"), ("l2_back", "f8"),  # one that is written, and one that goes to DRAM
     # cycles of a sector that a store writes in part, and of each line with such sectors
