@@ -289,7 +289,8 @@ def test_processes_share_one_cache(tmp_path: Any) -> None:
         "np.array([0]), np.array([1]),"
         "np.zeros(2, np.uint8), np.zeros((2, 2), np.int32), np.zeros(3, np.int64),"
         "np.zeros((4, 16), np.int32), np.zeros(4, np.uint8), np.zeros(3, np.int32),"
-        "np.zeros(3, l2._PLACE), np.zeros(3, np.int64), 1, np.zeros(1), np.zeros(1, np.uint8)))"
+        "np.zeros(3, l2._PLACE), np.zeros(3, np.int64), 1, np.zeros(1, np.int64),"
+        "np.zeros(1, np.uint8)))"
     )
     environment = {**os.environ, "WARPLENS_CACHE_DIR": str(tmp_path), "WARPLENS_SHIPPED": "off"}
     running = [
@@ -298,4 +299,4 @@ def test_processes_share_one_cache(tmp_path: Any) -> None:
     ]
     assert [process.communicate()[0].split() for process in running] == [[b"0", b"2"]] * 4
     files = [one for one in (tmp_path / "compiled").rglob("*") if one.is_file()]
-    assert len(files) == 3  # `_walk`, and what spreads accesses and finds first ones
+    assert len(files) == 4  # `_walk`, what spreads accesses, finds first ones, notes whose they are
