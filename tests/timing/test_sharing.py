@@ -109,14 +109,17 @@ def test_a_small_array_stays_where_all_arrays_have_no_room() -> None:
     assert found.part == pytest.approx((32 + 8192 / 16384) / 48, rel=0.03)
 
 
-def test_what_all_waves_read_is_fetched_once() -> None:
+@pytest.mark.parametrize("l2_lines", [1e5, 1e4])
+def test_what_all_waves_read(l2_lines: float) -> None:
     """Each block reads 64 lines of its own and all the same 64, more than L2 holds: eight blocks of
-    an SM, two at a time, fetch 512 lines and next to nothing of the others."""
+    an SM, two at a time, fetch 512 lines and next to nothing of the others. Where L2 does not hold
+    those of a wave either, 16,960, each two blocks fetch 128 and their share of the others."""
     blocks = _sampled(40, 8)
     used = _touched(blocks, lambda block: [*range(64), *range((block + 1) * 64, (block + 2) * 64)])
-    found = sharing(used, 80, SMS, SMS, blocks=4096, size_lines=1e5, grid=(4096, 1, 1))
+    found = sharing(used, 80, SMS, SMS, blocks=4096, size_lines=l2_lines, grid=(4096, 1, 1))
     assert found.is_exact
-    assert found.part == pytest.approx(8 * 64 / (9 * 64), rel=0.02)
+    fetched = {1e5: 8 * 64 / (9 * 64), 1e4: (2 * 64 + 64 / SMS) / (3 * 64)}
+    assert found.part == pytest.approx(fetched[l2_lines], rel=0.02)
 
 
 def test_kernels_that_only_write() -> None:

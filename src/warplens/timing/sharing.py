@@ -202,10 +202,12 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
             brought = _brought(moved, len(running), int(touched.blocks[-1]))
         else:
             fresh = _new(moved, len(running), blocks, _ROOM * size_lines) / max(1.0, read)
-            # An SM fetches once what all of its sampled waves read.
-            of_all = _fetches(touched, place, reads, beside) / len(np.unique(place))
-            waves = len(every) / max(1.0, float(np.count_nonzero(of_wave)))
-            part = fresh * waves * read / active_sms / max(1.0, of_all)
+            if lines <= size_lines:  # an SM fetches once what all of its sampled waves read
+                of_all = _fetches(touched, place, reads, beside) / len(np.unique(place))
+                waves = len(every) / max(1.0, float(np.count_nonzero(of_wave)))
+                part = fresh * waves * read / active_sms / max(1.0, of_all)
+            else:  # a wave that L2 does not hold leaves nothing to the next
+                part *= fresh
     return Sharing(
         lines=seen, chip_lines=max(seen, chip), part=min(1.0, float(part)), fresh=min(1.0, fresh),
         brought=brought,
