@@ -35,6 +35,7 @@ _MINE_LATER = 1 << 60  # an access that is replayed finds it there
 _MINE = 1  # among users of a fetch: accesses that are replayed; other bits: other SMs in turn
 _STEPS = 6  # to find a factor
 _TO_TELL = 3  # waves that lie apart and use a line: so do those between
+_TOGETHER = 0.25  # of what falls to an SM: so much of it never does so in a single step
 _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 
 
@@ -478,16 +479,17 @@ def _by_lot(users: Ints, when: Ints, share: Sharing,
 
 def _in_turn(users: Ints, when: Ints, chance: Floats) -> npt.NDArray[np.bool_]:
     """Of fetches those that fall to this SM, if all that the same SMs make in a step fall to one of
-    them, and they take turns."""
+    them, and they take turns; each for itself where these are a good part of all that fall to it,
+    which would be many more or none."""
     group, of_group = np.unique(users, return_inverse=True)
     steps, step = np.unique(when, return_inverse=True)
     there, of_pair = np.unique(of_group * len(steps) + step, return_inverse=True)
     turn = np.arange(len(there)) - np.searchsorted(there // len(steps), there // len(steps))
     begin = _lots(group)
     begin, turn = begin[of_group], turn[of_pair]
-    found: npt.NDArray[np.bool_] = (
-        np.floor((turn + 1) * chance + begin) > np.floor(turn * chance + begin)
-    )
+    together = np.floor((turn + 1) * chance + begin) > np.floor(turn * chance + begin)
+    are_many = np.bincount(of_pair)[of_pair] > _TOGETHER * float(chance.sum())
+    found: npt.NDArray[np.bool_] = np.where(are_many, _lots(np.arange(len(users))) < chance, together)
     return found
 
 
