@@ -10,7 +10,7 @@ __device__ __forceinline__ u64 now() {
     return clock;
 }
 
-enum Kind { LOAD, STORE, ADD };
+enum Kind { LOAD, STORE, ADD, ADD_FLOAT, ADD_HALVES, ADD_DOUBLE, ASK };
 
 template <Kind KIND, int BYTES, int LANE, bool APART> __device__ __forceinline__ void
 walk(u64 *marks, u64 data, u32 pieces, u32 turns, u32 in_order) {
@@ -34,6 +34,14 @@ walk(u64 *marks, u64 data, u32 pieces, u32 turns, u32 in_order) {
             asm volatile("st.global.u32 [%0], %1;" ::"l"(at), "r"(i) : "memory");
         else if (KIND == ADD)
             asm volatile("red.global.add.u32 [%0], %1;" ::"l"(at), "r"(i) : "memory");
+        else if (KIND == ADD_FLOAT)
+            asm volatile("red.global.add.f32 [%0], %1;" ::"l"(at), "f"(1.0f) : "memory");
+        else if (KIND == ADD_HALVES)
+            asm volatile("red.global.add.noftz.f16x2 [%0], %1;" ::"l"(at), "r"(0x3c003c00) : "memory");
+        else if (KIND == ADD_DOUBLE)
+            asm volatile("red.global.add.f64 [%0], %1;" ::"l"(at), "d"(1.0) : "memory");
+        else if (KIND == ASK)
+            asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(a) : "l"(at), "r"(i) : "memory");
         else if (LANE == 16)
             asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
                          : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(at) : "memory");
@@ -64,3 +72,11 @@ KERNEL(store_line, STORE, 128, 4, false)
 KERNEL(store_sector, STORE, 32, 4, true)
 KERNEL(add_line, ADD, 128, 4, false)
 KERNEL(add_sector, ADD, 32, 4, true)
+KERNEL(float_line, ADD_FLOAT, 128, 4, false)
+KERNEL(float_sector, ADD_FLOAT, 32, 4, true)
+KERNEL(halves_line, ADD_HALVES, 128, 4, false)
+KERNEL(halves_sector, ADD_HALVES, 32, 4, true)
+KERNEL(double_lines, ADD_DOUBLE, 256, 8, false)
+KERNEL(double_sector, ADD_DOUBLE, 32, 8, true)
+KERNEL(ask_line, ASK, 128, 4, false)
+KERNEL(ask_sector, ASK, 32, 4, true)
