@@ -1,5 +1,5 @@
-"""Times loads, stores and additions of rows that L2 has or has not, by how lanes lie, in which order
-warps go through them, and how many SMs do: blocks' cycles on SMs whose TPC has one that works, or two.
+"""Times loads, stores and additions of rows that L2 has or has not, by how lanes lie, in which
+order warps go through them, and how many SMs do: of these those alone in their TPC, and others.
 """
 
 from __future__ import annotations
