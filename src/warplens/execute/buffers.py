@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ import numpy.typing as npt
 Bytes = npt.NDArray[np.uint8]
 _SPARE_BYTES = 128 << 20  # kept for others
 _PIECE = 1 << 15  # words of 8 bytes that are looked at together
+
+_HUGE = 4 << 20  # bytes from which NumPy asks for pages of 2 MB, to be written as a whole
 
 _lock = threading.RLock()  # a collection while it is held may end in `give_back`
 _spare: list[Bytes] = []
@@ -41,6 +45,20 @@ def let_go() -> None:
     new pages."""
     with _lock:
         _spare.clear()
+
+
+def sparse(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Zeroes of which little is ever written: pages that nobody writes take no memory."""
+    kind = np.dtype(dtype)
+    size = kind.itemsize * (prod(shape) if isinstance(shape, tuple) else shape)
+    if size < _HUGE:
+        return np.zeros(shape, kind)
+    # Where there are no such flags memory is the process's own, too.
+    flags = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    memory = mmap.mmap(-1, size, **flags)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, kind).reshape(shape)
 
 
 def copy_of(data: Bytes) -> Bytes:

@@ -29,9 +29,10 @@ from warplens.execute.callbacks import (
 from warplens.execute.native import peek32, poke64, population
 from warplens.execute.observe import Observer
 from warplens.execute.phases import BARRIER, MAX_PHASES, PLACES, next_place, phase_of
+from warplens.execute.recorded import Recorded
 from warplens.execute.run_layout import ENOUGH
 from warplens.execute.tally import WARPS, row_of
-from warplens.execute.trace import ACCESS, BEFORE, ELSEWHERE, ENTRY, BlockTrace, picked
+from warplens.execute.trace import ACCESS, BEFORE, ELSEWHERE, ENTRY
 from warplens.lift import layout as at
 
 Ints = npt.NDArray[np.int64]
@@ -42,8 +43,8 @@ Records = npt.NDArray[Any]
 WINDOW = np.dtype([(name, "i8") for name in ("first", "last", "stagger", "sooner")])
 # the recorder's state
 RECORDER = np.dtype([
-    # blocks recorded whole: from `first` on every `stride`-th
-    ("stride", "i8"), ("first", "i8"),
+    # of every `stride` blocks those are recorded whole that have a flag in `whole` (host address)
+    ("stride", "i8"), ("whole", "i8"),
     ("overflowed", "i8"),  # 1: something did not fit, or came behind a window
     # the tables: host address, rows in use, rows that there are
     ("entries", "i8"), ("n_entries", "i8"), ("most_entries", "i8"),
@@ -70,6 +71,13 @@ _WAITS = 8  # bits of a counter for the barriers in the lifted block that runs
 _MOST_OF_ONE = 160  # lines of an access are fewer
 _MOST_OF_COPY = 4096
 MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in all
+
+
+@native
+def _is_whole(header: Any, block: int) -> bool:
+    """Whether a block is recorded whole."""
+    flags = carray(header.whole, (header.stride,), np.uint8)
+    return bool(flags[block % header.stride] != 0)
 
 
 @native
@@ -151,7 +159,7 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
     header = record_at(slots[at.ENV_OBSERVER], RECORDER)
     block = slots[at.ENV_BLOCK]
     _add_work(header, block, warp, number)
-    if (block - header.first) % header.stride != 0:
+    if not _is_whole(header, block):
         return
     last = header.own.last
     if last:
@@ -175,7 +183,7 @@ def _on_block(env: Any, warp: int, number: int, mask: int) -> None:
 @native
 def _entry_of(header: Any, block: int, warp: int, space: int) -> tuple[bool, int]:
     """Whether an access is kept, and what it belongs to."""
-    whole = (block - header.first) % header.stride == 0
+    whole = _is_whole(header, block)
     if not whole and space != at.SPACE_GLOBAL:
         return False, ELSEWHERE
     entry = header.n_entries - 1 if whole else ELSEWHERE
@@ -255,7 +263,7 @@ def _new_access(header: Any, block: int, warp: int, entry: int, inst: int, space
 def _note_phases(header: Any, slots: Any, warp: int, inst: int, lanes: int, kind: int) -> None:
     """Arrivals at mbarriers, and waits for them."""
     block, done = slots[at.ENV_BLOCK], 0
-    whole = (block - header.first) % header.stride == 0
+    whole = _is_whole(header, block)
     while done != lanes:
         place, done = next_place(warp, lanes, done)
         phase = phase_of(header, slots, place, kind)
@@ -367,7 +375,7 @@ def _on_access(env: Any, warp: int, inst: int, mask: int, space: int, kind: int,
         header.n_accesses = n + 1
         return
     row.size, row.lanes = size, population(lanes)
-    whole = (block - header.first) % header.stride == 0
+    whole = _is_whole(header, block)
     _measure(header, row, warp, lanes, whole, space, kind, size, base)
     header.n_accesses = n + 1
 
@@ -397,8 +405,8 @@ class Recorder:
 
     def __init__(self, stride: int, scale: int = 1, window: Stretch | None = None, *,
                  first: int = 0, cut: bool = False, names: Ints | None = None,
-                 sizes: Ints | None = None) -> None:  # fmt: skip
-        """From the block `first` on every `stride`-th is recorded whole.
+                 sizes: Ints | None = None, also: tuple[int, ...] = ()) -> None:  # fmt: skip
+        """From the block `first` on every `stride`-th is recorded whole, and from those in `also`.
 
         `window`: what is kept of a warp. `cut`: blocks end with the windows of their warps.
         `names`: of the blocks whose work is counted, ascending; `sizes`: instructions of every
@@ -413,15 +421,17 @@ class Recorder:
             ("entries", self._entries), ("accesses", self._accesses), ("lines", self._lines)
         ):  # fmt: skip
             header[name], header[f"most_{name}"] = table.ctypes.data, len(table)
-        header["stride"], header["first"] = stride, first
+        self._first, self._whole = first, np.zeros(stride, np.uint8)
+        self._whole[np.array((first, *also)) % stride] = 1
+        header["stride"], header["whole"] = stride, self._whole.ctypes.data
         header["cut"], header["seen"] = cut, self._seen.ctypes.data
-        self._names = np.zeros(0, np.int64) if names is None else np.ascontiguousarray(names)
+        self.names = np.zeros(0, np.int64) if names is None else np.ascontiguousarray(names)
         self._sizes = np.zeros(1, np.int64) if sizes is None else np.ascontiguousarray(sizes)
-        self.works = np.zeros((len(self._names), WARPS), np.int64)  # instructions by block and warp
+        self.works = np.zeros((len(self.names), WARPS), np.int64)  # instructions by block and warp
         self._barriers, self._phases = np.zeros(PLACES, BARRIER), np.zeros(MAX_PHASES, np.int32)
         header["barriers"], header["phases"] = self._barriers.ctypes.data, self._phases.ctypes.data
-        header["n_names"], header["running"] = len(self._names), -1
-        for name, table in (("names", self._names), ("sizes", self._sizes), ("works", self.works)):
+        header["n_names"], header["running"] = len(self.names), -1
+        for name, table in (("names", self.names), ("sizes", self._sizes), ("works", self.works)):
             header[name] = table.ctypes.data
         if window:
             firsts, lasts = zip((window.first, window.last), window.accesses, strict=True)
@@ -458,43 +468,12 @@ class Recorder:
             self._lines[: self._header["n_lines"]],
         )
 
-    def trace(self, lifted_blocks: list[Any], warps_per_block: int, sampled: int) -> BlockTrace:
-        """What was recorded, sorted into traces, warp after warp."""
+    def recorded(self) -> Recorded:
+        """What the tables hold so far."""
         entries, accesses, lines = self.tables()
-        block_of = entries["block"].astype(np.int64)
-        blocks = np.unique(block_of)
-        if self.overflowed and len(blocks) > 1 and not self._header["own"]["last"]:
-            blocks = blocks[blocks != block_of[-1]]
-        kept = np.isin(block_of, blocks)
-        position = np.searchsorted(blocks, block_of)
-        key = np.where(kept, position * warps_per_block + entries["warp"], -1)
-        order = np.argsort(key, kind="stable")
-        order = order[np.count_nonzero(~kept) :]
-        n_warps = len(blocks) * warps_per_block
-        rank = np.full(len(entries), -1, np.int64)
-        rank[order] = np.arange(len(order))
-        context = picked(accesses, accesses["space"] == at.SPACE_GLOBAL)
-        context["entry"] = np.minimum(context["entry"], 0)
-        mine = picked(accesses, accesses["entry"] >= 0)
-        mine = picked(mine, kept[mine["entry"]])
-        mine["entry"] = rank[mine["entry"]]
-        mine = picked(mine, np.argsort(mine["entry"], kind="stable"))
-        warp_of = key[order][mine["entry"]]
-        return BlockTrace(
-            blocks=blocks,
-            stride=int(self._header["stride"]),
-            first=int(self._header["first"]),
-            starts=np.array([b.start for b in lifted_blocks], np.int64),
-            ends=np.array([b.end for b in lifted_blocks], np.int64),
-            entries=picked(entries["entry"], order),
-            warp_entries=np.searchsorted(key[order], np.arange(n_warps + 1)).astype(np.int64),
-            accesses=mine,
-            warp_accesses=np.searchsorted(warp_of, np.arange(n_warps + 1)).astype(np.int64),
-            lines=lines & (1 << coalescing.DEPTH_SHIFT) - 1,
-            depths=(lines >> coalescing.DEPTH_SHIFT).astype(np.int16),
-            context=context,
-            warps_per_block=warps_per_block,
+        return Recorded(
+            entries=entries, accesses=accesses, lines=lines,
             phases=self._phases[: self._header["n_phases"] + 1].copy(),
-            truncated=self.overflowed,
-            sampled=sampled,
-        )
+            stride=int(self._header["stride"]), first=self._first, overflowed=self.overflowed,
+            in_windows=bool(self._header["own"]["last"]),
+        )  # fmt: skip

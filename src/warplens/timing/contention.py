@@ -59,74 +59,101 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     and how much longer one takes for the lines that are used at the same time. So many of the
     sampled blocks are `resident` together. `passes` is told of atomics and of such stores only."""
     n_blocks = len(touched.blocks)
-    mine = touched.kind == _ATOMIC
-    at, access, user, used = (
-        one if mine.all() else one[mine]
-        for one in (touched.at, touched.access, touched.user, touched.used)
-    )
-    group = numbered(sharing_slices(touched.lines[at] >> 4))[1]
-    told = np.flatnonzero(touched.is_replayed[mine])  # others' is asked by nobody
-    mine_at = at[told]
-    if len(told):
-        passes[mine_at] = 1.0
-        passes[mine_at, 5] = _busiest_at_once(group, user, resident, told, _busiest_slice)
-        passes[mine_at, 6] = _in_a_row(touched.lines[at], group)
     if n_blocks > 1:
         _same_stores(touched, resident, shares, passes)
+    mine = touched.kind == _ATOMIC
+    told = np.flatnonzero(touched.is_replayed[mine])  # others' is asked by nobody
     if not len(told):
         return
+    every = bool(mine.all())
+    at, access = (one if every else one[mine] for one in (touched.at, touched.access))
+    names, line = numbered(touched.used if every else touched.used[mine])
+    slices = numbered(sharing_slices(touched.lines[touched.first[names]] >> 4))[1]
+    group, mine_at = slices[line], at[told]
+    passes[mine_at] = 1.0
+    user = touched.block[access]
+    passes[mine_at, 5] = _busiest_at_once(group, user, resident, told, _busiest_slice)
+    passes[mine_at, 6] = _in_a_row(touched.lines, at, group)
+    del user
     is_atomic = touched.context["kind"] == _ATOMIC
-    place = np.zeros(len(is_atomic), np.int32)
-    place[is_atomic] = numbered(touched.warp[is_atomic])[1]
-    number = numbered(used)[1]
-    warp = place[access]
+    warp_of = np.zeros(len(is_atomic), np.int32)
+    warp_of[is_atomic] = numbered(touched.warp[is_atomic])[1]
     # What one warp does follows from its own atomics.
-    own = np.flatnonzero(which_of(warp[told], int(warp.max()) + 1)[warp])
-    mine_warp = warp[told]
-    visited = np.maximum(1.0, _visited(access[own], warp[own], number[own])[mine_warp])
+    mine_warp = warp_of[access[told]]
+    own = np.flatnonzero(which_of(mine_warp, int(warp_of.max()) + 1)[warp_of][access])
+    warp = warp_of[access[own]]
+    visited = np.maximum(1.0, _visited(access[own], warp, line[own])[mine_warp])
     passes[mine_at, 0] = np.sqrt(visited)
-    step = _steps(touched, is_atomic)[access] // _STEPS_APART
-    by_warp = sorted_by(warp, int(warp.max()) + 1)  # and so by block
-    some = _Atomics(at, access, user, warp, number, step, told, by_warp)
-    _exchanged(touched, passes, at_once, some)
+    some = _Atomics(at, access, warp_of, line, _steps(touched, is_atomic), told)
+    in_turn = _in_turn(touched, is_atomic)
+    _exchanged(touched, passes, at_once, some, in_turn)
     if n_blocks < 2:
         return
-    part = different(group, user, by_warp)[group[told]] / n_blocks
+    part = in_turn.different(group, touched.block)[group[told]] / n_blocks
     shares[mine_at] = np.where(part * n_blocks > 1, part, 0.0)
-    part = different(number, user, by_warp)[number[told]] / n_blocks
+    part = in_turn.different(line, touched.block)[line[told]] / n_blocks
     passes[mine_at, 4] = np.where(part * n_blocks > 1, part, 0.0)
-    walked = _walked(touched, access[own], warp[own], number[own], group[own])
+    walked = _walked(touched, access[own], warp, line[own], group[own])
     passes[mine_at, 2] = walked[np.searchsorted(own, told)]
 
 
 class _Atomics(NamedTuple):
-    """Per line of an atomic access its place in the table of lines, the access, the numbers of its
-    block, warp, line and step; which of these are of the replayed SM, and all of them by warps."""
+    """Per line of an atomic access its place in the table of lines, the access and its line's
+    number; per access the number of its warp, and of its step; which lines of accesses are of the
+    replayed SM."""
 
     at: Numbers
     access: Numbers
-    user: Numbers
-    warp: Numbers
+    warp_of: Numbers
     line: Numbers
-    step: Numbers
+    step_of: Numbers
     told: Ints
-    by_warp: Numbers
+
+
+class _InTurn(NamedTuple):
+    """Atomic accesses warp by warp, and so block by block; per access where its lines begin among
+    those of all atomics, and end."""
+
+    accesses: Numbers
+    begins: Numbers
+    ends: Numbers
+
+    def different(self, group: Numbers, item_of: Numbers) -> Ints:
+        """How many different items, warps or blocks by their accesses, each group has."""
+        found = np.zeros(int(group.max()) + 1, np.int64)
+        _count_different(*self, group, item_of, np.zeros(len(found), np.int64), found)
+        return found
+
+
+def _in_turn(touched: Touched, is_atomic: npt.NDArray[np.bool_]) -> _InTurn:
+    counts = np.where(is_atomic, touched.context["n_lines"], 0)
+    ends = np.cumsum(counts, dtype=np.int32)
+    return _InTurn(touched.by_warp[is_atomic[touched.by_warp]], ends - counts, ends)
+
+
+@native
+def _count_different(accesses: Numbers, begins: Numbers, ends: Numbers, group: Numbers,
+                     item_of: Numbers, last: Ints, found: Ints) -> None:  # fmt: skip
+    """Counts for its group what is of another item than the one before it there."""
+    for i in range(accesses.size):
+        access = accesses[i]
+        its = item_of[access] + 1
+        for j in range(begins[access], ends[access]):
+            if last[group[j]] != its:
+                last[group[j]] = its
+                found[group[j]] += 1
 
 
 def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
-               atomics: _Atomics) -> None:  # fmt: skip
+               atomics: _Atomics, in_turn: _InTurn) -> None:  # fmt: skip
     """The same of what loops of compare and exchange need: who meets at the same words."""
     n_blocks = len(touched.blocks)
-    at, access, user, warp, line, step, told, by_warp = atomics
+    at, access, warp_of, line, step_of, told = atomics
     mine_at, mine = at[told], access[told]
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens. Warps that come to the same place in other steps do not meet there.
-    places = numbered(_places(touched, at, access))[1].astype(np.int64)
-    places *= int(step.max()) + 1
-    places += step
-    meeting = numbered(places)[1]
-    del places
-    blocks, warps = (different(meeting, one, by_warp) for one in (user, warp))
+    meeting = _meetings(touched, atomics)
+    blocks, warps = (in_turn.different(meeting, one) for one in (touched.block, warp_of))
     part, met = blocks / n_blocks, meeting[told]
     by_chance = (part * n_blocks < min(_SURELY_SHARED, n_blocks))[meeting]
     others = 0.0
@@ -144,13 +171,69 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
     for column, lines in ((1, line[~by_chance]), (9, line)):
         among = np.maximum(1.0, _evenly_used(lines) / passes[mine_at, 0] ** 2)
         passes[mine_at, column] = among**_LINES
-    unit = numbered(at_once)[1][user]
-    units = int(unit.max(initial=0)) + 1
-    some = np.flatnonzero(which_of(unit[told], units)[unit])
-    beside = numbered(meeting[some].astype(np.int64) * units + unit[some])[1]
-    asked = beside[np.searchsorted(some, told)]
-    passes[mine_at, 7] = different(beside, warp[some])[asked]
+    del by_chance, lines
+    unit_of = numbered(at_once)[1][touched.block]
+    units = int(unit_of.max(initial=0)) + 1
+    asked = meeting[told].astype(np.int64) * units + unit_of[mine]
+    keys, warp = _beside(access, meeting, unit_of, which_of(unit_of[mine], units), warp_of)
+    names, beside = numbered(keys)
+    del keys
+    passes[mine_at, 7] = different(beside, warp)[np.searchsorted(names, asked)]
     passes[mine_at, 8] = _changing(touched, access, line)[line[told]]
+
+
+def _meetings(touched: Touched, atomics: _Atomics) -> Numbers:
+    """Per line of an atomic access a number for where it goes, and in which step: the word, if all
+    lanes use one, else the line's sectors."""
+    made, step_of = touched.context, atomics.step_of
+    one = made["lanes_on_a_word"] == made["lanes"]
+    word_of = np.where(one, made["words"].astype(np.int32) + 1, 0).astype(np.int32)
+    places = np.empty(len(atomics.at), np.int64)
+    _note_places(atomics.at, atomics.access, touched.lines, word_of, places)
+    place = numbered(places)[1]
+    _note_steps(place, atomics.access, step_of, int(step_of.max()) + 1, places)
+    del place
+    return numbered(places)[1]
+
+
+@native
+def _note_places(at: Numbers, access: Numbers, lines: Ints, word_of: Numbers,
+                 places: Ints) -> None:  # fmt: skip
+    for i in range(at.size):
+        places[i] = lines[at[i]] << 6 | word_of[access[i]]
+
+
+@native
+def _note_steps(place: Numbers, access: Numbers, step_of: Numbers, steps: int,
+                places: Ints) -> None:  # fmt: skip
+    for i in range(place.size):
+        places[i] = np.int64(place[i]) * steps + step_of[access[i]]
+
+
+def _beside(access: Numbers, meeting: Numbers, unit_of: Numbers,
+            wanted: npt.NDArray[np.bool_], warp_of: Numbers) -> tuple[Ints, Numbers]:  # fmt: skip
+    """Of uses by wanted units (of accesses) a number for where they meet and the unit, and their
+    warps."""
+    times = times_of(unit_of[access])
+    count = int(times[wanted[: len(times)]].sum())
+    keys, warp = np.empty(count, np.int64), np.empty(count, np.int32)
+    _note_beside(
+        access, meeting, unit_of, wanted.view(np.uint8), warp_of, len(wanted), keys, warp
+    )
+    return keys, warp
+
+
+@native
+def _note_beside(access: Numbers, meeting: Numbers, unit_of: Numbers,
+                 wanted: npt.NDArray[np.uint8], warp_of: Numbers, units: int, keys: Ints,
+                 warp: Numbers) -> None:  # fmt: skip
+    n = 0
+    for i in range(access.size):
+        unit = unit_of[access[i]]
+        if wanted[unit]:
+            keys[n] = np.int64(meeting[i]) * units + unit
+            warp[n] = warp_of[access[i]]
+            n += 1
 
 
 def sharing_slices(lines: Ints) -> Ints:
@@ -159,10 +242,11 @@ def sharing_slices(lines: Ints) -> Ints:
     return found
 
 
-def _in_a_row(lines: Ints, slices: Ints) -> float:
-    """Of accesses to lines (<< 4 sectors) in the most popular slice (`slices`: their numbers), by
-    all of them, the part that meets a sector which the one before has met, too."""
-    lines = lines[slices == times_of(slices).argmax()]
+def _in_a_row(lines: Ints, at: Numbers, slices: Ints) -> float:
+    """Of accesses to lines (<< 4 sectors, at their places) in the most popular slice (`slices`:
+    their numbers), by all of them, the part that meets a sector which the one before has met, too.
+    """
+    lines = lines[at[slices == times_of(slices).argmax()]]
     met = np.concatenate([(lines >> 4 << 2 | bit)[lines >> bit & 1 > 0] for bit in range(4)])
     counts = np.bincount(numbered(met)[1])
     again = float((counts * (counts - 1)).sum()) / max(1, len(lines) * (len(lines) - 1))
@@ -177,7 +261,7 @@ def _same_stores(touched: Touched, resident: int, shares: npt.NDArray[np.float32
     n_blocks = len(touched.blocks)
     stores = touched.kind == _WRITE
     # No more blocks than stores come to a line: most need not be looked at.
-    times = np.bincount(touched.used[stores], minlength=touched.n_lines)
+    times = times_of(touched.used[stores], touched.n_lines)
     some = stores & (times >= min(_PARTS, _POPULAR * n_blocks))[touched.used]
     if not some.any():
         return
@@ -231,7 +315,7 @@ def _busiest_at_once(group: Ints, user: Ints, resident: int, told: Ints,
     found: Floats = np.full((2, len(told)), whole)
     if user.max() >= resident:
         if (np.diff(user) < 0).any():
-            order = np.argsort(user, kind="stable")
+            order = sorted_by(user, int(user.max()) + 1)
             group, user = group[order], user[order]
         for later, begin in enumerate((0, resident // 2)):
             wave = (asked - begin) // max(1, resident)  # below 0: as of the first wave
@@ -273,9 +357,9 @@ def _visited(access: Ints, warp: Ints, line: Ints) -> Floats:
 
 
 def _steps(touched: Touched, is_atomic: npt.NDArray[np.bool_]) -> Ints:
-    """Per atomic access how many its warp has made before that touch anything."""
+    """Per atomic access how many its warp has made before that touch anything, in steps of some."""
     some = is_atomic & (touched.context["n_lines"] > 0)
-    return ranks(touched.warp, touched.by_warp[some[touched.by_warp]])
+    return ranks(touched.warp, touched.by_warp[some[touched.by_warp]]) // np.int32(_STEPS_APART)
 
 
 def _evenly_used(lines: Ints) -> float:
@@ -283,14 +367,6 @@ def _evenly_used(lines: Ints) -> float:
     less that are used less often than others."""
     counts = times_of(lines).astype(np.float64)
     return float(counts.sum() ** 2 / max(1.0, (counts * counts).sum()))
-
-
-def _places(touched: Touched, at: Ints, access: Ints) -> Ints:
-    """Per line of some atomic accesses a number for where it goes: the word, if all lanes use one,
-    else the line's sectors."""
-    made = touched.context
-    word = np.where(made["lanes_on_a_word"] == made["lanes"], made["words"].astype(np.int64) + 1, 0)
-    return np.asarray(touched.lines[at] << 6 | word[access])
 
 
 def _changing(touched: Touched, access: Ints, line: Ints) -> Floats:

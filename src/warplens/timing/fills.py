@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
+from warplens.execute.buffers import sparse
 from warplens.execute.trace import bytes_of
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import Touched
@@ -26,7 +27,7 @@ _IN_TIME = 384
 def fills(touched: Touched, step: Ints, sms: int) -> npt.NDArray[np.uint8]:
     """Per element of the table of lines: the sectors that stores leave incomplete when they first
     write them. `step`: per access, equal for those at about the same time; `sms`: sampled ones."""
-    found = np.zeros(len(touched.lines), np.uint8)
+    found = sparse(len(touched.lines), np.uint8)
     is_write = touched.context["kind"] == _WRITE
     mine = is_write[touched.access]
     at, access, line = touched.at[mine], touched.access[mine], touched.used[mine]

@@ -13,6 +13,7 @@ from warplens.execute.executable import KernelCode
 from warplens.execute.execution import Execution
 from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
+from warplens.execute.recorded import Recorded
 from warplens.execute.recorder import Recorder, Stretch
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
@@ -235,15 +236,44 @@ class Ground:
             chosen.stride, max(scale, LONG), window, cut=cut, first=chosen.first, names=names,
             sizes=self.sizes,
         )  # fmt: skip
+        execution = self._observed(recorder, chosen)
+        return self._sample(chosen, recorder, execution, recorder.recorded())
+
+    def run_for_each(self, plans: list[Plan], scale: int = 1) -> list[Sample]:
+        """The same for several plans; those for all blocks of the grid, of which each has another
+        block recorded whole, are run once."""
+        first, every = plans[0], np.arange(prod(self.config.grid))
+        whole = tuple(one.first for one in plans)
+        if self.has_clusters or any(len(one.blocks) < len(every) for one in plans):
+            return [self.run(one, scale) for one in plans]
+        recorder = Recorder(
+            first.stride, max(scale, LONG), also=whole, first=first.first, names=every,
+            sizes=self.sizes,
+        )  # fmt: skip
+        execution = self._observed(recorder, first)
+        if recorder.overflowed:
+            return [self.run(one, scale) for one in plans]
+        recorded = recorder.recorded()
+        return [
+            self._sample(one, recorder, execution, recorded.of_block(one.first)) for one in plans
+        ]
+
+    def _observed(self, recorder: Recorder, chosen: Plan) -> Execution:
+        """Runs the blocks of a plan with a recorder that looks on."""
         every = len(chosen.blocks) == prod(self.config.grid)
         order = None if every else chosen.blocks
-        execution = engine.execute(
+        return engine.execute(
             self.program, self.image, self.memory,
             replace(self.config, observer=recorder.observer, block_order=order),
         )  # fmt: skip
-        warps = -(-prod(self.config.block) // 32)
-        trace = recorder.trace(self.program.lifted.layout.blocks, warps, len(run))
-        works = None if names is None else works_of(self.config.grid, names, recorder.works)
+
+    def _sample(self, chosen: Plan, recorder: Recorder, execution: Execution,
+                recorded: Recorded) -> Sample:  # fmt: skip
+        """What a plan's run gave."""
+        run, warps = self.turns(chosen.blocks), -(-prod(self.config.block) // 32)
+        trace = recorded.trace(self.program.lifted.layout.blocks, warps, len(run))
+        names = recorder.names
+        works = works_of(self.config.grid, names, recorder.works) if len(names) else None
         return Sample(
             trace=trace, sms=chosen.sms, stride=chosen.stride, execution=execution,
             executed=len(run), works=works, extents=extents_of(self.memory),

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
+from warplens.execute.buffers import sparse
 from warplens.execute.trace import ELSEWHERE, bytes_of
 from warplens.timing.state import Ints, Records
 from warplens.timing.touched import Touched
@@ -26,7 +27,7 @@ _WHOLE = 0.9 * 32  # bytes of a sector, as told from the mean of an access
 def joins(touched: Touched) -> npt.NDArray[np.uint8]:
     """Per element of the table of lines that the replayed SM uses: sectors that an earlier store of
     the warp has taken along, and << 4 those that it and later ones write as a whole."""
-    found = np.zeros(len(touched.lines), np.uint8)
+    found = sparse(len(touched.lines), np.uint8)
     context = touched.context
     order = touched.by_warp[(context["entry"] != ELSEWHERE)[touched.by_warp]]
     run = _runs(touched, order)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
+from warplens.execute.buffers import sparse
 from warplens.execute.trace import BEFORE
 from warplens.timing.begun import Grid, begun
 from warplens.timing.contention import contention
@@ -170,10 +171,10 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     """
     context, lines = touched.context, touched.lines
     hits = np.zeros(len(lines), np.uint8)
-    shares = np.zeros(len(lines), np.float32)
-    passes = np.zeros((len(lines), 10), np.float32)  # new pages: few are ever touched
+    shares = sparse(len(lines), np.float32)
+    passes = sparse((len(lines), 10), np.float32)
     fetches = np.zeros((len(lines), 2), np.int32)
-    users, when = np.zeros((2, 2 * len(lines) + 1), np.int64)
+    users, when = sparse((2, 2 * len(lines) + 1), np.int64)
     if not len(context):
         return L2Answer(
             hits=hits, shares=shares, passes=passes, fetches=fetches,
@@ -183,9 +184,11 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     ordinal = touched.turns
     step = touched.steps(resident)
     # Among warps at the same point the order is arbitrary, but the same in every run.
-    mixed = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
-    key = step.astype(np.uint64) << np.uint64(32) | mixed >> np.uint64(32)
+    key = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
+    key >>= np.uint64(32)
+    key |= step.astype(np.uint64) << np.uint64(32)
     order = _sorted(key)
+    del key
     steps = step[order] + 1
     n_sets = _prime(int(size_bytes / 128 / _WAYS))
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
@@ -198,6 +201,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         np.zeros(touched.n_lines + 1, np.int32), np.zeros(touched.n_lines + 1, _PLACE), when,
         int(ordinal.max()) + 1, *_between(touched, resident, stride, share),
     )  # fmt: skip
+    del order, steps, asking
     if added < 1.0:
         _find_added(touched, step, hits, added)
     users, when = users[: brought // 2 + 1], when[: brought // 2 + 1]

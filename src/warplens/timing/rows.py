@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
+from warplens.execute.buffers import sparse
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import ROW_LINES, Touched, numbered, order_of_pairs, users_of
 
@@ -37,7 +38,7 @@ def lots(touched: Touched) -> Floats:
     Rows are numbered in the order in which they are first met, so where arrays lie does not matter,
     and multiples of an irrational number spread the lots of any few of them evenly.
     """
-    lots_of = np.zeros(len(touched.lines))  # new pages: few are ever touched
+    lots_of = sparse(len(touched.lines), np.float64)
     if not touched.n_lines:
         return lots_of
     begins = np.flatnonzero(np.diff(touched.row, prepend=-1))
@@ -62,7 +63,7 @@ def pieces(touched: Touched, begin_together: bool = False) -> npt.NDArray[np.flo
     lines back, so all that is ever written of a line counts. Blocks that all `begin_together` come
     to the same accesses together: what each moves meanwhile is only what it moves by these.
     """
-    found = np.zeros(len(touched.lines), np.float32)
+    found = sparse(len(touched.lines), np.float32)
     begins = np.diff(touched.blocks, prepend=touched.blocks[:1] - 2) > 1
     if begins.all():
         return found  # of the blocks beside those sampled nothing is known

@@ -232,13 +232,14 @@ def _one_by_one(ground: Ground, known: Works, sample: Sample | None, places: Res
     if len(chosen) < 2:
         return None
     costs = _costs(ground.run(_alone(int(chosen[0])), max(scale, LONG)))
-    found: list[tuple[Sample, float]] = []
-    for block, share in zip(chosen.tolist(), shares.tolist(), strict=True):
-        planned = plan(total, total, places.blocks, costs, scale, first=block, cut=ground.can_cut)
-        if planned.part < 1.0:
-            return None
-        found.append((replace(ground.run(planned, scale), works=works), share))
-    return replace(found[0][0], unlike=tuple(found))
+    plans = [
+        plan(total, total, places.blocks, costs, scale, first=block, cut=ground.can_cut)
+        for block in chosen.tolist()
+    ]
+    if any(one.part < 1.0 for one in plans):
+        return None
+    found = [replace(one, works=works) for one in ground.run_for_each(plans, scale)]
+    return replace(found[0], unlike=tuple(zip(found, shares.tolist(), strict=True)))
 
 
 def _in_turn(works: Works) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute.buffers import sparse
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import Touched, beside_and_apart, counted, firsts, masks_of, users_of
 
@@ -31,7 +32,7 @@ def sides(touched: Touched, step: Ints, stride: int, active_sms: int,
     `step`: per access when it is made; `extents`: first lines and ends of the allocations,
     ascending; `active_sms`: 1 where L2 has one side.
     """
-    found = np.zeros(len(touched.lines), np.uint8)
+    found = sparse(len(touched.lines), np.uint8)
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     if active_sms < 2 or len(places) < 2 or not len(touched.at):
         return found

@@ -348,10 +348,10 @@ def _count(values: Ints, found: Ints) -> None:
         found[values[i]] += 1
 
 
-def times_of(values: Ints) -> Ints:
-    """How often each number is among some that are not below 0: `np.bincount`, which would first
-    make 64 bits of each."""
-    found = np.zeros(int(values.max(initial=-1)) + 1, np.int64)
+def times_of(values: Ints, least: int = 0) -> Ints:
+    """How often each number is among some that are not below 0, `least` numbers at least:
+    `np.bincount`, which would first make 64 bits of each."""
+    found = np.zeros(max(least, int(values.max(initial=-1)) + 1), np.int64)
     _count(values, found)
     return found
 
