@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import os
 import threading
 from collections.abc import Iterator
 from math import prod
@@ -15,7 +17,10 @@ Bytes = npt.NDArray[np.uint8]
 _SPARE_BYTES = 128 << 20  # kept for others
 _PIECE = 1 << 15  # words of 8 bytes that are looked at together
 
-_HUGE = 4 << 20  # bytes from which NumPy asks for pages of 2 MB, to be written as a whole
+_HUGE = 4 << 20  # bytes from which NumPy asks for pages of 2 MB, all of which the first byte takes
+
+# Of glibc alone: what has been freed goes back to the system wherever it lies
+_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
 _lock = threading.RLock()  # a collection while it is held may end in `give_back`
 _spare: list[Bytes] = []
@@ -34,6 +39,8 @@ def take(size: int) -> Bytes:
 
 def give_back(buffer: Bytes) -> None:
     """Whoever took a buffer needs it no longer, and has kept no view of it."""
+    if not buffer.flags.writeable:
+        return
     with _lock:
         _spare.append(buffer)
         while sum(len(b) for b in _spare) > _SPARE_BYTES:
@@ -45,6 +52,8 @@ def let_go() -> None:
     new pages."""
     with _lock:
         _spare.clear()
+    if _trim is not None:
+        _trim(0)
 
 
 def sparse(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -63,16 +72,24 @@ def sparse(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[An
 
 def copy_of(data: Bytes) -> Bytes:
     """A buffer, to be given back, that begins with a copy. Of zeros in large arrays nothing is
-    written: nobody may ever have touched their pages."""
-    if len(data) <= _SPARE_BYTES:
+    written: nobody may ever have touched their pages; one of zeros alone is read only."""
+    if len(data) <= _SPARE_BYTES and (len(data) < _HUGE or _any(data)):
         buffer = take(len(data))
         buffer[: len(data)] = data
         return buffer
     buffer = np.zeros(len(data), np.uint8)
+    is_zero = True
     for piece, copy in _pieces(data, buffer):
         if piece.any():
             copy[:] = piece
+            is_zero = False
+    buffer.flags.writeable = not is_zero
     return buffer
+
+
+def _any(data: Bytes) -> bool:
+    """Whether there is anything but zeros."""
+    return any(piece.any() for piece, _ in _pieces(data, data))
 
 
 def put_back(data: Bytes, copy: Bytes) -> None:

@@ -462,6 +462,7 @@ def _by_lot(users: Ints, when: Ints, share: Sharing,
     at = np.flatnonzero(is_mine)
     near, far = counts(users[at], share.beside)
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
+    del near, far
     chance *= _factor(np.append(chance, np.zeros(n_others)), share)
     chances[at] = chance
     if judged is not None:
@@ -508,12 +509,17 @@ def _factor(chances: Floats, share: Sharing) -> float:
 
 
 def _scrambled(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Numbers without order, always the same (the finaliser of SplitMix64)."""
+    """Numbers without order, always the same (the finaliser of SplitMix64), in their place."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        numbers = (numbers ^ numbers >> np.uint64(shift)) * np.uint64(factor)
-    return numbers ^ numbers >> np.uint64(31)
+        numbers ^= numbers >> np.uint64(shift)
+        numbers *= np.uint64(factor)
+    numbers ^= numbers >> np.uint64(31)
+    return numbers
 
 
 def _lots(numbers: Ints) -> Floats:
     """A number from 0 to 1 for each of some."""
-    return (_scrambled(numbers.astype(np.uint64)) >> np.uint64(11)) / 2.0**53
+    drawn = _scrambled(numbers.astype(np.uint64))
+    drawn >>= np.uint64(11)
+    found: Floats = drawn / 2.0**53
+    return found

@@ -79,20 +79,19 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
     return part
 
 
-def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
-                 another: float) -> npt.NDArray[np.float32]:  # fmt: skip
-    """The same for loads to registers (all reads but `copies`) of the SM that is replayed: of those
+def merge_loads(part: npt.NDArray[np.float32], touched: Touched, copies: npt.NDArray[np.bool_],
+                placing: Placing, another: float) -> None:  # fmt: skip
+    """Multiplies by the same for loads to registers (all reads but `copies`) of the SM that is replayed: of those
     that blocks of a GPC make for the same sectors with the same access of a warp, each further one
     costs `another` of the first; the more lines the access has, the less it saves. (An H200 makes
     one of up to four requests of a GPC that come within some 100 cycles, put_together_sm90.json;
     those of many lines seldom do in whole kernels.)"""
-    part = np.ones(len(touched.lines), np.float32)
     if another >= 1.0 or placing.gpcs < 2 or len(touched.blocks) < 2:
-        return part
+        return
     reads = _reads_by(touched, ~copies).view(np.uint8)
     replayed = touched.is_replayed.view(np.uint8)
     if not (reads & replayed).any():
-        return part
+        return
     group, sms = _groups(touched, placing)
     # Of the others only those count that may be of the same sectors, access and group.
     some = np.empty(len(touched.used), np.int32)
@@ -102,6 +101,7 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
         touched.turns, group, bits, some,
     )  # fmt: skip
     mine = some[:count].copy()
+    del some, bits, reads, replayed
     turn = touched.turns[touched.access[mine]]
     line = 16 * touched.used[mine].astype(np.int64) + (touched.lines[touched.at[mine]] & 15)
     user = touched.user[mine]
@@ -114,8 +114,7 @@ def merged_loads(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placi
     n = 1.0 + (users - 1.0) * _unseen(group, placing, sms)[user[told]]
     lines = touched.context["n_lines"][touched.access[mine]]
     cost = 1.0 - (1.0 - another) * np.minimum(1.0, _FEW_LINES / lines)
-    part[touched.at[mine]] = (1.0 + (n - 1.0) * cost) / n
-    return part
+    part[touched.at[mine]] *= ((1.0 + (n - 1.0) * cost) / n).astype(np.float32)
 
 
 @native
@@ -180,18 +179,17 @@ def _behind(alike: Ints, copied: npt.NDArray[np.float64], alone: Ints,
     return found
 
 
-def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: float,
-                      far: float) -> npt.NDArray[np.float32]:  # fmt: skip
-    """The same for copies by threads of the SM that is replayed.
+def merge_of_threads(part: npt.NDArray[np.float32], touched: Touched,
+                     copies: npt.NDArray[np.bool_], near: float, far: float) -> None:  # fmt: skip
+    """Multiplies by the same for copies by threads of the SM that is replayed.
 
     Each of the next three blocks that copies the line too adds `near` to the 1 that it is divided
     by; of lines that only blocks further off share, `far` is left.
     """
-    part = np.ones(len(touched.lines), np.float32)
     mine = _reads_by(touched, copies)
     mine &= touched.lines_of(mine & touched.is_replayed)[touched.used]
     if not mine.any():
-        return part
+        return
     n_blocks = len(touched.blocks)
     line, user = touched.used[mine].astype(np.int64), touched.user[mine]
     pairs = distinct(line * n_blocks + user)
@@ -200,8 +198,7 @@ def merged_of_threads(touched: Touched, copies: npt.NDArray[np.bool_], near: flo
     beside = 1.0 / (1.0 + near * together)
     found = np.where(together > 0, beside, np.where(users > 1, far, 1.0))
     few = np.minimum(1.0, _FEW_LINES / touched.context["n_lines"][touched.access[mine]])
-    part[touched.at[mine]] = 1.0 - (1.0 - found) * few
-    return part
+    part[touched.at[mine]] *= (1.0 - (1.0 - found) * few).astype(np.float32)
 
 
 def _reads_by(touched: Touched, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -34,9 +34,9 @@ from warplens.timing.merging import (
     COPIED_BY,
     COPIED_BY_THREADS,
     Placing,
+    merge_loads,
+    merge_of_threads,
     merged,
-    merged_loads,
-    merged_of_threads,
 )
 from warplens.timing.once import once
 from warplens.timing.question import Estimate, Pace, Question, Replay
@@ -208,9 +208,9 @@ class Model:
         near, far = float(value("l2.merged_near")), float(value("l2.merged_far"))
         another, room = float(value("l2.merged_another")), self.question.shared_bytes
         found = merged(self.touched, by_unit, placing, another, room)
-        found *= merged_of_threads(self.touched, by_threads, near, far)
+        merge_of_threads(found, self.touched, by_threads, near, far)
         again = float(value("l2.merged_load", 1.0))
-        found *= merged_loads(self.touched, by_unit | by_threads, placing, again)
+        merge_loads(found, self.touched, by_unit | by_threads, placing, again)
         return found
 
     @once

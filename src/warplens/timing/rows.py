@@ -86,9 +86,9 @@ def pieces(touched: Touched, begin_together: bool = False) -> npt.NDArray[np.flo
         names, group = numbered(both)
         some = _meeting(kind, uses, touched, group, len(names))
         of, line, at = group[touched.access[some]], touched.used[some], touched.at[some]
-        sectors = of_line[line] if kind == _WRITE else _BY_64[touched.lines[at] & 15]
         order = order_of_pairs(of, line, len(names), touched.n_lines)
-        _sum_rows(order, of, line, touched.row, sectors, at, _BITS, found)
+        _sum_rows(order, of, line, touched.row, at, kind, touched.lines, of_line, _BY_64, _BITS,
+                  found)  # fmt: skip
     return found
 
 
@@ -113,10 +113,12 @@ def changed_in_place(touched: Touched, stride: int, extents: Ints | None,
 
 
 @native
-def _sum_rows(order: Ints, group: Ints, line: Ints, row: Ints, sectors: Ints, at: Ints, bits: Ints,
+def _sum_rows(order: Ints, group: Ints, line: Ints, row: Ints, at: Ints, kind: int, lines: Ints,
+              of_line: Ints, by_64: Ints, bits: Ints,
               found: npt.NDArray[np.float32]) -> None:  # fmt: skip
     """Gives every element, by its place, the bytes that its group moves of its row: of each line
-    the sectors that any element names. `order`: by group and line."""
+    the sectors that any element names, of one stored to those of all stores. `order`: by group and
+    line."""
     i = 0
     while i < order.size:
         j, moved = i, 0
@@ -124,7 +126,10 @@ def _sum_rows(order: Ints, group: Ints, line: Ints, row: Ints, sectors: Ints, at
         while j < order.size and group[order[j]] == its_group and row[line[order[j]]] == its_row:
             its_line, mask = line[order[j]], 0
             while j < order.size and group[order[j]] == its_group and line[order[j]] == its_line:
-                mask |= sectors[order[j]]
+                if kind == _WRITE:
+                    mask |= of_line[its_line]
+                else:
+                    mask |= by_64[lines[at[order[j]]] & 15]
                 j += 1
             moved += 32 * bits[mask]
         for k in range(i, j):
