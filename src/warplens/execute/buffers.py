@@ -70,6 +70,14 @@ def sparse(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[An
     return np.frombuffer(memory, kind).reshape(shape)
 
 
+def sparse_copy(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A copy of an array that is zero but for a few places."""
+    found = sparse(len(values), values.dtype)
+    at = np.flatnonzero(values)
+    found[at] = values[at]
+    return found
+
+
 def copy_of(data: Bytes) -> Bytes:
     """A buffer, to be given back, that begins with a copy. Of zeros in large arrays nothing is
     written: nobody may ever have touched their pages; one of zeros alone is read only."""

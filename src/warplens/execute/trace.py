@@ -60,7 +60,8 @@ def bytes_of(accesses: Records) -> Ints:
 
 def warps_of(accesses: Records) -> Ints:
     """One number for each warp of the grid, per access."""
-    numbers: Ints = accesses["block"] * _WARPS + accesses["warp"]
+    numbers: Ints = accesses["block"] * _WARPS
+    numbers += accesses["warp"]
     return numbers
 
 

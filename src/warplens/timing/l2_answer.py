@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute.buffers import sparse
+from warplens.execute.buffers import sparse, sparse_copy
 from warplens.execute.trace import BEFORE
 from warplens.timing.begun import Grid, begun
 from warplens.timing.contention import contention
@@ -184,7 +184,10 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     ordinal = touched.turns
     step = touched.steps(resident)
     # Among warps at the same point the order is arbitrary, but the same in every run.
-    key = _scrambled(warp.astype(np.uint64) << np.uint64(32) | ordinal.astype(np.uint64))
+    key = warp.astype(np.uint64)
+    key <<= np.uint64(32)
+    key |= ordinal.astype(np.uint64)
+    _scrambled(key)
     key >>= np.uint64(32)
     key |= step.astype(np.uint64) << np.uint64(32)
     order = _sorted(key)
@@ -220,7 +223,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
         if (entry == BEFORE).any():  # a window, before which they were made
             sectors = known.sectors
             arrivals, own = _by_lot(users, when, share, judged)
-            arrivals, own = np.where(known.fetches, 0.0, arrivals), own & ~known.fetches
+            arrivals[known.fetches], own[known.fetches] = 0.0, False
         else:
             arrivals, own = _by_lot(after, when, _with_others(share, users, after), judged)
         users = after
@@ -407,7 +410,7 @@ def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Ans
         return answer
     line = touched.lines >> 4
     is_held = _lots(line) < shares(line, held)
-    fetches, hits, arrivals = answer.fetches, answer.hits.copy(), answer.arrivals.copy()
+    fetches, hits, arrivals = answer.fetches, answer.hits.copy(), sparse_copy(answer.arrivals)
     halves = np.zeros(fetches.shape, np.bool_)
     for half in range(2):
         number = fetches[:, half].astype(np.int64)
@@ -454,32 +457,34 @@ def _by_lot(users: Ints, when: Ints, share: Sharing,
     of all. In long loops those that the same SMs make in the same step fall to the same one: to the
     SM that is ahead. `judged`: those that tell what others fetch for this SM; None: all."""
     is_mine = _are_mine(users)
-    arrivals, chances = np.zeros(len(users)), np.zeros(len(users))
+    arrivals, is_likely = sparse(len(users), np.float64), np.zeros(len(users), np.bool_)
     if not is_mine.any():
-        return arrivals, np.zeros(len(users), np.bool_)
+        return arrivals, is_likely
     of_others = _are_of_others(users)
     n_others = np.count_nonzero(of_others)
     at = np.flatnonzero(is_mine)
     near, far = counts(users[at], share.beside)
     chance = 1.0 / np.maximum(1.0, np.maximum(near, np.where(far > 1, far * share.ratio, 1.0)))
-    del near, far
     chance *= _factor(np.append(chance, np.zeros(n_others)), share)
-    chances[at] = chance
+    is_likely[at] = chance > _ALONE
     if judged is not None:
         of_others &= judged
         n_others = np.count_nonzero(of_others)
     if n_others and share.are_alike:  # others are as often ahead as this SM is
         mine = chance if judged is None else chance[judged[at]]
         lacking = share.part * (len(mine) + n_others) - float(mine.sum())
-        chances[of_others] = min(1.0, max(0.0, lacking / n_others))
+        of_one = min(1.0, max(0.0, lacking / n_others))
+        is_likely[of_others] = of_one > _ALONE
         at = np.flatnonzero(is_mine | of_others)
-        chance = chances[at]
+        both = np.full(len(at), of_one)
+        both[is_mine[at]] = chance
+        chance = both
     if len(distinct(when[at])) >= LOOP:
         falls = _in_turn(users[at], when[at], chance)
     else:
         falls = _lots(at) < chance
-    arrivals[at] = np.where(falls, -1.0, 0.0)
-    return arrivals, chances > _ALONE
+    arrivals[at[falls]] = -1.0
+    return arrivals, is_likely
 
 
 def _in_turn(users: Ints, when: Ints, chance: Floats) -> npt.NDArray[np.bool_]:

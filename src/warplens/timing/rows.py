@@ -8,7 +8,14 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.buffers import sparse
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import ROW_LINES, Touched, numbered, order_of_pairs, users_of
+from warplens.timing.touched import (
+    ROW_LINES,
+    Numbers,
+    Touched,
+    numbered,
+    order_of_pairs,
+    users_of,
+)
 
 _READ, _WRITE, _ATOMIC = 1, 2, 4
 _STEPS = (5**0.5 - 1.0) / 2.0, 2.0**0.5 - 1.0
@@ -82,8 +89,11 @@ def pieces(touched: Touched, begin_together: bool = False) -> npt.NDArray[np.flo
         if begin_together:
             each /= len(np.unique(turn[kinds == kind]))
         near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
-        both = near[touched.block] * (int(turn.max()) + 1) + turn
+        both = near[touched.block]
+        both *= int(turn.max()) + 1
+        both += turn
         names, group = numbered(both)
+        del both
         some = _meeting(kind, uses, touched, group, len(names))
         of, line, at = group[touched.access[some]], touched.used[some], touched.at[some]
         order = order_of_pairs(of, line, len(names), touched.n_lines)
@@ -137,15 +147,16 @@ def _sum_rows(order: Ints, group: Ints, line: Ints, row: Ints, at: Ints, kind: i
         i = j
 
 
-def _turns(touched: Touched, kinds: Ints) -> Ints:
+def _turns(touched: Touched, kinds: Ints) -> Numbers:
     """Per access the number of its turn in its warp: a few accesses of one kind in a row."""
-    found = np.empty(len(kinds), np.int64)
+    found = np.empty(len(kinds), np.int32)
     _count_turns(touched.warp, touched.by_warp, np.ascontiguousarray(kinds), found)
     return found
 
 
 @native
-def _count_turns(warp: Ints, by_warp: Ints, kinds: npt.NDArray[np.uint8], found: Ints) -> None:
+def _count_turns(warp: Ints, by_warp: Ints, kinds: npt.NDArray[np.uint8],
+                 found: Numbers) -> None:  # fmt: skip
     before, kind, turn, in_run = -1, 0, 0, 0
     for i in range(by_warp.size):
         at = by_warp[i]

@@ -128,7 +128,9 @@ class Touched:
         one, then every warp its second, and so on; then comes the next wave."""
         turns = self.turns
         wave = np.arange(len(self.blocks)) // max(1, resident) * (int(turns.max(initial=0)) + 1)
-        return np.asarray(wave[self.block] + turns)
+        found: Ints = wave[self.block]
+        found += turns
+        return found
 
     @property
     def n_lines(self) -> int:
@@ -145,8 +147,10 @@ class Touched:
         row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0, dtype=np.int32) - 1
         by_warp = np.argsort(warp, kind="stable").astype(np.int32)
         uses = int(context["n_lines"].sum(dtype=np.int64))
-        at, access, used, user = (np.empty(uses, np.int32) for _ in range(4))
-        _spread(context, block, line, at, access, used, user)
+        at, access, user = (np.empty(uses, np.int32) for _ in range(3))
+        _spread(context, block, at, access, user)
+        in_order = uses == len(line) and bool((at[1:] > at[:-1]).all())
+        used = line if in_order else line[at]
         return cls(
             context=context, lines=lines, blocks=blocks, block=block, warp=warp, by_warp=by_warp,
             at=at, access=access, used=used, user=user, line=line, row=row,
@@ -155,14 +159,14 @@ class Touched:
 
 
 @native
-def _spread(context: Records, block: Numbers, line: Numbers, at: Numbers, access: Numbers,
-            used: Numbers, user: Numbers) -> None:  # fmt: skip
+def _spread(context: Records, block: Numbers, at: Numbers, access: Numbers,
+            user: Numbers) -> None:  # fmt: skip
     """Fills in the uses of lines, one access after the other."""
     n = 0
     for i in range(context.size):
         first, its = context[i].first_line, block[i]
         for place in range(first, first + context[i].n_lines):
-            at[n], access[n], used[n], user[n] = place, i, line[place], its
+            at[n], access[n], user[n] = place, i, its
             n += 1
 
 
