@@ -19,8 +19,9 @@ _PIECE = 1 << 15  # words of 8 bytes that are looked at together
 
 _HUGE = 4 << 20  # bytes from which NumPy asks for pages of 2 MB, all of which the first byte takes
 
-# Of glibc alone: what has been freed goes back to the system wherever it lies
-_trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+_MMAP_THRESHOLD = -3  # glibc's M_MMAP_THRESHOLD, which else grows to the largest array freed
+_libc = ctypes.CDLL(None) if os.name == "posix" else None
+_LIBC = _libc if hasattr(_libc, "malloc_trim") else None  # others have neither function
 
 _lock = threading.RLock()  # a collection while it is held may end in `give_back`
 _spare: list[Bytes] = []
@@ -49,11 +50,12 @@ def give_back(buffer: Bytes) -> None:
 
 def let_go() -> None:
     """Nobody keeps buffers for others: what follows needs the room, and takes longer than getting
-    new pages."""
+    new pages. From now on large arrays go back to the system as soon as they are freed."""
     with _lock:
         _spare.clear()
-    if _trim is not None:
-        _trim(0)
+    if _LIBC is not None:
+        _LIBC.mallopt(_MMAP_THRESHOLD, _HUGE)
+        _LIBC.malloc_trim(0)
 
 
 def sparse(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -68,6 +68,8 @@ class Recorded:
         context = picked(accesses, accesses["space"] == at.SPACE_GLOBAL)
         context["entry"] = np.minimum(context["entry"], 0)
         warps = np.arange(len(blocks) * warps_per_block + 1, dtype=np.int32)
+        depths = np.empty(len(self.lines), np.int16)
+        np.right_shift(self.lines, DEPTH_SHIFT, out=depths, casting="unsafe")
         return BlockTrace(
             blocks=blocks.astype(np.int64),
             stride=self.stride,
@@ -79,7 +81,7 @@ class Recorded:
             accesses=mine,
             warp_accesses=np.searchsorted(key[mine["entry"]], warps).astype(np.int64),
             lines=self.lines & (1 << DEPTH_SHIFT) - 1,
-            depths=(self.lines >> DEPTH_SHIFT).astype(np.int16),
+            depths=depths,
             context=context,
             warps_per_block=warps_per_block,
             phases=self.phases,

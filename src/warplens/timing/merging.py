@@ -95,7 +95,7 @@ def merge_loads(part: npt.NDArray[np.float32], touched: Touched, copies: npt.NDA
     group, sms = _groups(touched, placing)
     # Of the others only those count that may be of the same sectors, access and group.
     some = np.empty(len(touched.used), np.int32)
-    bits = np.zeros(1 << max(10, len(touched.used).bit_length()), np.uint8)
+    bits = np.zeros(1 << max(7, len(touched.used).bit_length() - 3), np.uint8)
     count = _find_together(
         reads, replayed, touched.used, touched.lines, touched.at, touched.access, touched.user,
         touched.turns, group, bits, some,
@@ -129,12 +129,12 @@ def _find_together(reads: npt.NDArray[np.uint8], replayed: npt.NDArray[np.uint8]
             if reads[i] and (turn or replayed[i]):
                 key = (used[i] << 4 | lines[at[i]] & 15) * 0x9E3779B1
                 key += turns[access[i]] * 0x85EBCA6B + group[user[i]] * 0x27D4EB2F
-                place = (key ^ key >> 29) & bits.size - 1
-                if turn and bits[place]:
+                place = (key ^ key >> 29) & 8 * bits.size - 1
+                if turn and bits[place >> 3] >> (place & 7) & 1:
                     found[n] = i
                     n += 1
                 elif turn == 0:
-                    bits[place] = 1
+                    bits[place >> 3] |= 1 << (place & 7)
     return n
 
 
