@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,3 +45,35 @@ def test_copies_put_back_what_was_there(
     data[-1] = 98
     buffers.put_back(data, buffer[:size])
     np.testing.assert_array_equal(data, before)
+
+
+def test_zeros_of_which_few_are_written_take_few_pages() -> None:
+    """As pages of 2 MB each of these would take all of its memory."""
+    before = _resident_bytes()
+    found = buffers.sparse((64, 1 << 20), np.uint8)
+    found[:, 7] = 1
+
+    assert _resident_bytes() - before < 4 << 20
+    assert found.sum() == 64
+    again = buffers.sparse_copy(found.ravel())
+    assert _resident_bytes() - before < 8 << 20
+    np.testing.assert_array_equal(again, found.ravel())
+
+
+def _resident_bytes() -> int:
+    statm = Path("/proc/self/statm")
+    if not statm.exists():
+        pytest.skip("only Linux tells it")
+    return int(statm.read_text().split()[1]) * mmap.PAGESIZE
+
+
+def test_copies_of_zeros_are_kept_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffers, "_spare", [])
+    data = np.zeros(16 << 20, np.uint8)
+    zeros = buffers.copy_of(data)
+    buffers.give_back(zeros)
+    assert not zeros.any() and buffers._spare == []
+
+    data[-1] = 1
+    buffers.give_back(buffers.copy_of(data))
+    assert [len(one) for one in buffers._spare] == [len(data)]

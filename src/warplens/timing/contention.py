@@ -148,12 +148,12 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
                atomics: _Atomics, in_turn: _InTurn) -> None:  # fmt: skip
     """The same of what loops of compare and exchange need: who meets at the same words."""
     n_blocks = len(touched.blocks)
-    at, access, warp_of, line, step_of, told = atomics
-    mine_at, mine = at[told], access[told]
+    access, line, told = atomics.access, atomics.line, atomics.told
+    mine_at, mine = atomics.at[told], access[told]
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens. Warps that come to the same place in other steps do not meet there.
     meeting = _meetings(touched, atomics)
-    blocks, warps = (in_turn.different(meeting, one) for one in (touched.block, warp_of))
+    blocks, warps = (in_turn.different(meeting, one) for one in (touched.block, atomics.warp_of))
     part, met = blocks / n_blocks, meeting[told]
     by_chance = (part * n_blocks < min(_SURELY_SHARED, n_blocks))[meeting]
     others = 0.0
@@ -175,7 +175,8 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
     unit_of = numbered(at_once)[1][touched.block]
     units = int(unit_of.max(initial=0)) + 1
     asked = meeting[told].astype(np.int64) * units + unit_of[mine]
-    keys, warp = _beside(access, meeting, unit_of, which_of(unit_of[mine], units), warp_of)
+    keys, warp = _beside(access, meeting, unit_of, which_of(unit_of[mine], units),
+                         atomics.warp_of)  # fmt: skip
     names, beside = numbered(keys)
     del keys
     passes[mine_at, 7] = different(beside, warp)[np.searchsorted(names, asked)]
@@ -217,9 +218,7 @@ def _beside(access: Numbers, meeting: Numbers, unit_of: Numbers,
     times = times_of(unit_of[access])
     count = int(times[wanted[: len(times)]].sum())
     keys, warp = np.empty(count, np.int64), np.empty(count, np.int32)
-    _note_beside(
-        access, meeting, unit_of, wanted.view(np.uint8), warp_of, len(wanted), keys, warp
-    )
+    _note_beside(access, meeting, unit_of, wanted.view(np.uint8), warp_of, len(wanted), keys, warp)
     return keys, warp
 
 

@@ -81,11 +81,11 @@ def merged(touched: Touched, copies: npt.NDArray[np.bool_], placing: Placing,
 
 def merge_loads(part: npt.NDArray[np.float32], touched: Touched, copies: npt.NDArray[np.bool_],
                 placing: Placing, another: float) -> None:  # fmt: skip
-    """Multiplies by the same for loads to registers (all reads but `copies`) of the SM that is replayed: of those
-    that blocks of a GPC make for the same sectors with the same access of a warp, each further one
-    costs `another` of the first; the more lines the access has, the less it saves. (An H200 makes
-    one of up to four requests of a GPC that come within some 100 cycles, put_together_sm90.json;
-    those of many lines seldom do in whole kernels.)"""
+    """Multiplies by the same for loads to registers (all reads but `copies`) of the SM that is
+    replayed: of those that blocks of a GPC make for the same sectors with the same access of a
+    warp, each further one costs `another` of the first; the more lines the access has, the less it
+    saves. (An H200 makes one of up to four requests of a GPC that come within some 100 cycles,
+    put_together_sm90.json; those of many lines seldom do in whole kernels.)"""
     if another >= 1.0 or placing.gpcs < 2 or len(touched.blocks) < 2:
         return
     reads = _reads_by(touched, ~copies).view(np.uint8)
