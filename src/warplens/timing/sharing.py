@@ -13,7 +13,14 @@ from warplens.compiled import native
 from warplens.execute.memory import DeviceMemory
 from warplens.timing.footprints import Footprints, footprints
 from warplens.timing.state import Floats, Ints
-from warplens.timing.touched import Touched, beside_and_apart, distinct, users_of
+from warplens.timing.touched import (
+    Numbers,
+    Touched,
+    beside_and_apart,
+    distinct,
+    numbered,
+    users_of,
+)
 
 Flags = npt.NDArray[np.bool_]
 _READ = 1
@@ -57,7 +64,7 @@ class Arrays:
     """Per line (`of`) the number of the allocation it lies in, and how many lines each has; those
     that lie in none, or none that is known, count as one without an end."""
 
-    of: Ints
+    of: Numbers
     sizes: Floats
 
     def count(self, lines: Flags) -> Floats:
@@ -68,10 +75,10 @@ class Arrays:
 def arrays_of(touched: Touched, extents: Ints | None) -> Arrays:
     """The allocations that lines lie in, from first lines and ends of all, ascending."""
     if extents is None or not len(extents):
-        return Arrays(np.zeros(touched.n_lines, np.int64), np.array([np.inf]))
+        return Arrays(np.zeros(touched.n_lines, np.int32), np.array([np.inf]))
     number, names = touched.allocations(extents), touched.lines[touched.first] >> 4
     ends = np.append(0, extents[:, 1])
-    numbers, of = np.unique(np.where(names < ends[number], number, 0), return_inverse=True)
+    numbers, of = numbered(np.where(names < ends[number], number, 0))
     sizes = np.append(np.inf, (extents[:, 1] - extents[:, 0]).astype(np.float64))
     return Arrays(of, sizes[numbers])
 
