@@ -15,7 +15,7 @@ from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
 from warplens.timing import dram, l2_answer, rows
 from warplens.timing.plans import spread
-from warplens.timing.sharing import Sharing, sharing
+from warplens.timing.sharing import Sharing, _count_halves, _mark_halves, sharing
 from warplens.timing.touched import Touched, distinct
 
 DATA = Path(__file__).parents[2] / "validation" / "data"
@@ -220,3 +220,21 @@ def test_bandwidth_of_scattered_pieces_as_recorded(what: str, piece: int) -> Non
 class _Trace:
     def __init__(self, pieces: Any) -> None:
         self.pieces = pieces
+
+
+@pytest.mark.parametrize("sms", [1, 5, 40])
+def test_halves_are_counted_the_same_in_either_way(sms: int) -> None:
+    """By lines, and with a table of all SMs."""
+    rng = np.random.default_rng(7)
+    blocks = rng.integers(0, 60, 4000)
+    used = touched(rng.integers(0, 500, 4000), rng.integers(1, 16, 4000), block=blocks)
+    place, among = np.arange(len(used.blocks)) % sms, (rng.random(4000) < 0.8).view(np.uint8)
+    uses = used.used, used.lines, used.at, used.user, place, among
+    halves = np.zeros((2, used.n_lines), np.uint8)
+
+    by_lines = _count_halves(used.by_line, *uses, 3, np.zeros(2 * sms, np.int64), halves[0])
+    table = np.zeros((used.n_lines, -(-sms // 16)), np.uint32)
+    with_table = _mark_halves(*uses, 3, table, halves[1])
+
+    assert with_table == by_lines > 0
+    np.testing.assert_array_equal(halves[0], halves[1])

@@ -88,20 +88,21 @@ def merge_loads(part: npt.NDArray[np.float32], touched: Touched, copies: npt.NDA
     put_together_sm90.json; those of many lines seldom do in whole kernels.)"""
     if another >= 1.0 or placing.gpcs < 2 or len(touched.blocks) < 2:
         return
-    reads = _reads_by(touched, ~copies).view(np.uint8)
-    replayed = touched.is_replayed.view(np.uint8)
-    if not (reads & replayed).any():
+    reads = _read_accesses(touched, ~copies)
+    replayed = touched.context["entry"] == 0
+    if not (reads & replayed & (touched.context["n_lines"] > 0)).any():
         return
     group, sms = _groups(touched, placing)
     # Of the others only those count that may be of the same sectors, access and group.
     some = np.empty(len(touched.used), np.int32)
     bits = np.zeros(1 << max(7, len(touched.used).bit_length() - 3), np.uint8)
     count = _find_together(
-        reads, replayed, touched.used, touched.lines, touched.at, touched.access, touched.user,
-        touched.turns, group, bits, some,
+        reads.view(np.uint8), replayed.view(np.uint8),
+        np.ascontiguousarray(touched.context["n_lines"]), touched.used, touched.lines, touched.at,
+        touched.turns, group[touched.block], bits, some,
     )  # fmt: skip
     mine = some[:count].copy()
-    del some, bits, reads, replayed
+    del some, bits
     turn = touched.turns[touched.access[mine]]
     line = 16 * touched.used[mine].astype(np.int64) + (touched.lines[touched.at[mine]] & 15)
     user = touched.user[mine]
@@ -118,23 +119,28 @@ def merge_loads(part: npt.NDArray[np.float32], touched: Touched, copies: npt.NDA
 
 
 @native
-def _find_together(reads: npt.NDArray[np.uint8], replayed: npt.NDArray[np.uint8], used: Ints,
-                   lines: Ints, at: Ints, access: Ints, user: Ints, turns: Ints, group: Ints,
-                   bits: npt.NDArray[np.uint8], found: Ints) -> int:  # fmt: skip
+def _find_together(reads: npt.NDArray[np.uint8], replayed: npt.NDArray[np.uint8],
+                   counts: npt.NDArray[np.int16], used: Ints, lines: Ints, at: Ints, turns: Ints,
+                   group: Ints, bits: npt.NDArray[np.uint8], found: Ints) -> int:  # fmt: skip
     """Reads of the replayed SM, and of others all that have the same place in a table as one of
-    these: by line, sectors, turn in their warps, and group of their blocks."""
+    these: by line, sectors, turn in their warps, and group of their blocks. (The first four by
+    accesses, of each of which so many uses of lines follow each other.)"""
     n = 0
     for turn in range(2):
-        for i in range(used.size):
-            if reads[i] and (turn or replayed[i]):
-                key = (used[i] << 4 | lines[at[i]] & 15) * 0x9E3779B1
-                key += turns[access[i]] * 0x85EBCA6B + group[user[i]] * 0x27D4EB2F
-                place = (key ^ key >> 29) & 8 * bits.size - 1
-                if turn and bits[place >> 3] >> (place & 7) & 1:
-                    found[n] = i
-                    n += 1
-                elif turn == 0:
-                    bits[place >> 3] |= 1 << (place & 7)
+        begin = 0
+        for access in range(counts.size):
+            end = begin + counts[access]
+            if reads[access] and (turn or replayed[access]):
+                whose = np.int64(turns[access]) * 0x85EBCA6B + group[access] * 0x27D4EB2F
+                for i in range(begin, end):
+                    key = np.int64(used[i] << 4 | lines[at[i]] & 15) * 0x9E3779B1 + whose
+                    place = (key ^ key >> 29) & 8 * bits.size - 1
+                    if turn and bits[place >> 3] >> (place & 7) & 1:
+                        found[n] = i
+                        n += 1
+                    elif turn == 0:
+                        bits[place >> 3] |= 1 << (place & 7)
+            begin = end
     return n
 
 
@@ -203,11 +209,16 @@ def merge_of_threads(part: npt.NDArray[np.float32], touched: Touched,
 
 def _reads_by(touched: Touched, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Which uses of lines are reads by some instructions."""
-    context = touched.context
-    if not len(context) or not some.any():
+    if not some.any():
         return np.zeros(len(touched.access), np.bool_)
+    return _read_accesses(touched, some)[touched.access]
+
+
+def _read_accesses(touched: Touched, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which accesses are reads by some instructions."""
+    context = touched.context
     reads: npt.NDArray[np.bool_] = some[context["instruction"]] & (context["kind"] == _READ)
-    return reads[touched.access]
+    return reads
 
 
 def _shares(blocks: Ints, pairs: Ints, line: Ints, user: Ints, step: int) -> Ints:
