@@ -41,7 +41,16 @@ def write(sm: Record, spec: Record, trace: Trace, place: int, sectors: float,
     sm.dram_write += sectors
     if not spec.ideal & IDEAL_DRAM:
         cycles = sectors * 32 / spec.dram_rate * _stretch(trace, place, spec.dram_write_piece)
-        _write(sm, spec, cycles, cycles * spec.dram_write_cost, begin)
+        _write(sm, spec, cycles, cycles * _write_cost(sm, spec), begin)
+
+
+@stage
+def _write_cost(sm: Record, spec: Record) -> float:
+    """A written byte's share of the bandwidth against a read one: DRAM turns from the one to the
+    other the more often, the more it has read of what it has written."""
+    mixed = min(1.0, sm.dram_read / max(1.0, sm.dram_write))
+    alone = spec.dram_write_alone
+    return float(alone + (spec.dram_write_cost - alone) * mixed)
 
 
 @stage
@@ -64,11 +73,13 @@ def _write(sm: Record, spec: Record, cycles: float, owed: float, begin: float) -
 
 
 @stage
-def fill(sm: Record, spec: Record, sectors: float, begin: float) -> None:
-    """Takes the bandwidth of reading sectors of a line that stores write in part."""
+def fill(sm: Record, spec: Record, trace: Trace, place: int, sectors: float,
+         begin: float) -> None:  # fmt: skip
+    """Takes the bandwidth of reading sectors of a line, at a place in the trace, that stores write
+    in part."""
     sm.dram_read += sectors
     if not spec.ideal & IDEAL_DRAM:
-        cycles = sectors * 32 / spec.dram_rate
+        cycles = sectors * 32 / spec.dram_rate * _stretch(trace, place, spec.dram_read_piece)
         _take(sm, spec, cycles, begin)
         _queue(sm, spec, cycles, begin)
 

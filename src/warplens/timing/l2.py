@@ -105,8 +105,8 @@ def load(sm: Record, spec: Record, trace: Trace, place: int, known: int, line: i
     # Slices are filled and send what they find; beside that they look up a request, and what DRAM
     # brings by 64 bytes, in turn (columns_sm90.json): whichever takes longer.
     pairs = _pairs(absent)
-    cost = (found + missing * spec.l2_fill) * 32 / spec.l2_rate
-    sent = max(spec.l2_request, (found + missing) * 32 / spec.l2_rate)
+    cost = (found * spec.l2_found + missing * spec.l2_fill) * 32 / spec.l2_rate
+    sent = max(spec.l2_request, (found + missing) * spec.l2_found * 32 / spec.l2_rate)
     sent += 2 * pairs * (spec.l2_fill - 1.0) * 32 / spec.l2_rate
     if place >= 0:
         cost *= trace.merged[place]
@@ -234,7 +234,7 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
         if fill > 0.0 and spec.l2_fill_line > 0.0:
             line = spec.l2_fill_line * spec.dram_write_share
             sm.fill_free = max(sm.fill_free, since) + line
-            dram.fill(sm, spec, fill, begin)
+            dram.fill(sm, spec, trace, place, fill, begin)
     if trace.shares[place] != 0.0:
         left = max(left, _in_turn(sm, spec, trace, place, sectors, begin))
     if back > 0.0:

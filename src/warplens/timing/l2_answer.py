@@ -499,7 +499,8 @@ def _in_turn(users: Ints, when: Ints, chance: Floats) -> npt.NDArray[np.bool_]:
     begin, turn = begin[of_group], turn[of_pair]
     together = np.floor((turn + 1) * chance + begin) > np.floor(turn * chance + begin)
     are_many = np.bincount(of_pair)[of_pair] > _TOGETHER * float(chance.sum())
-    found: npt.NDArray[np.bool_] = np.where(are_many, _lots(np.arange(len(users))) < chance, together)
+    alone = _lots(np.arange(len(users))) < chance
+    found: npt.NDArray[np.bool_] = np.where(are_many, alone, together)
     return found
 
 

@@ -471,7 +471,7 @@ def _store(sm: Record, lines: Records, spec: Record, trace: Trace, index: int, s
                 sent.settle(sm, line, is_lost, begin + i)
             partial = sent.in_part(trace, first + i, joined, lacking, i == 0, i == count - 1)
             if partial:
-                longer += (partial if is_alone else 1) * spec.l1_partial_line
+                longer += spec.l1_partial_line
             gone = l2.store(sm, spec, trace, first + i, joined, partial, narrow, begin + i)
             sent.note_leaving(sm, line, leaves, count, i, index)
             done = max(done, gone)

@@ -198,8 +198,10 @@ class Machine:
         # What keeps a slice busy takes as long as reading so many bytes: wide caches do more of it.
         l2_share = sms / (float(gpu.l2_read_bytes_per_cycle) * self.l2_lead)
         port_write = float(value("l2.sm_write_bytes_per_cycle"))
+        request = float(value("l2.request_cycles")) / self.l2_lead * sms / gpu.sm_count
         fill = float(value("l2.fill_cost", 2.0))
         read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
+        written = float(value("dram.write_fraction"))
         return {
             "agu_interval": value("issue.memory_cycles_per_instruction"),
             "agu_turn": value("issue.memory_turn_cycles"),
@@ -230,8 +232,9 @@ class Machine:
             "apart": float(value("l2.apart_cycles")) * self.come_apart,
             "apart_root": float(value("l2.apart_root", 0.0)) * self.come_apart,
             "fellows_apart": value("l2.apart_root", 0.0) / _MEAN_OF_NORMAL * _largest(self.fellows),
-            "l2_request": float(value("l2.request_cycles")) / self.l2_lead,
-            "l2_again": float(value("l2.request_cycles")) / self.l2_lead * sms / gpu.sm_count,
+            "l2_request": max(float(value("l2.sm_request_cycles", 0.0)), request),
+            "l2_again": request,
+            "l2_found": value("l2.hit_cost", 1.0),
             "copy_request": float(value("copies.copy_request_cycles", 0.0)) / self.l2_lead,
             "copy_store": float(value("copies.copy_store_cycles", 0.0)) / self.l2_lead,
             "l2_fill": fill,
@@ -257,6 +260,7 @@ class Machine:
             + float(latency["l2_hit"]) + (0.0 if self.is_warm else beyond),
             "dram_rate": min(link, self.dram_bytes_per_cycle * read / sms),
             "dram_write_cost": 2.0 * read / copy - 1.0,
+            "dram_write_alone": min(read / written, 2.0 * read / copy - 1.0),
             "dram_write_share": self.dram_write_share,
             "changed_share": self.changed_share,
             "added_back": self.added_back,

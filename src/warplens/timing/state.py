@@ -104,7 +104,8 @@ SPEC = np.dtype([
     # cycles that SMs are out of step: what one leaves unused of what they share, others use
     ("apart", "f8"), ("apart_root", "f8"),  # and more of them with the root of the time
     ("dram_latency", "f8"), ("dram_rate", "f8"),
-    ("dram_write_cost", "f8"),  # a written byte's share of the bandwidth against a read one
+    # a written byte's share of the bandwidth against a read one, beside as many reads and alone
+    ("dram_write_cost", "f8"), ("dram_write_alone", "f8"),
     ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
     ("changed_share", "f8"),  # the same of those that need not be completed first
     ("added_back", "f8"),  # sectors written back for each that an atomic changes
@@ -116,7 +117,8 @@ SPEC = np.dtype([
     ("dram_read_piece", "f8"), ("dram_write_piece", "f8"),  # bytes' worth of opening a row
     ("l2_request", "f8"),  # cycles that a request takes of the SM's way to L2 at least,
     ("l2_again", "f8"),  # and what a store in part that its slice looks up again takes of L2
-    ("l2_fill", "f8"),  # sectors' worth of L2 time that a sector from DRAM takes,
+    # sectors' worth of L2 time that a sector takes which L2 has, one from DRAM,
+    ("l2_found", "f8"), ("l2_fill", "f8"),
     ("l2_stored", "f8"), ("l2_back", "f8"),  # one that is written, and one that goes to DRAM
     # cycles of a sector that a store writes in part, and of each line with such sectors
     ("l2_partial", "f8"), ("l2_partial_line", "f8"),
