@@ -193,11 +193,12 @@ def atomic_turns(addresses: Any, mask: int) -> tuple[int, int, int]:
     use one word.
 
     Lanes on one word take turns, line by line; a turn with one word takes a cycle, one with several
-    a cycle and one for each of the line's sectors (measured, validation/data/reductions_sm90.json).
+    a cycle and one for each of the sectors that they lie in (measured, reductions_sm90.json; words
+    of fewer lanes than others have no part in the last turns, scattered_adds_sm90.json: 64 words).
     """
     lines, words = np.empty(32, np.int64), np.empty(32, np.int64)
     lanes = np.zeros(32, np.int64)  # by word
-    depth, many, sectors = np.zeros(32, np.int64), np.zeros(32, np.int64), np.zeros(32, np.int64)
+    depth = np.zeros(32, np.int64)
     n_lines = n_words = 0
     for lane in range(32):
         if mask >> lane & 1:
@@ -210,13 +211,17 @@ def atomic_turns(addresses: Any, mask: int) -> tuple[int, int, int]:
             if at_word == n_words:
                 words[n_words] = word
                 n_words += 1
-                many[at_line] += 1
             lanes[at_word] += 1
             depth[at_line] = max(depth[at_line], lanes[at_word])
-            sectors[at_line] |= 1 << (word >> 3 & 3)
     cycles = turns = deep = 0
     for i in range(n_lines):
         turns += depth[i]
-        cycles += depth[i] * (1 + population(sectors[i]) if many[i] > 1 else 1)
+        for turn in range(depth[i]):
+            many = sectors = 0
+            for k in range(n_words):
+                if words[k] >> 5 == lines[i] and lanes[k] > turn:
+                    many += 1
+                    sectors |= 1 << (words[k] >> 3 & 3)
+            cycles += 1 + population(sectors) if many > 1 else 1
         deep = max(deep, depth[i])
     return min(63, cycles), turns, deep

@@ -39,7 +39,7 @@ _SECTOR_BYTES, _SCATTERED = 32, 4  # lines of an atomic whose lanes go anywhere
 # of those between it does (scattered_adds_sm90.json: times are those of 96 slices, the busiest of
 # which has one of 16 pairs, 1 to 2 of 32, 2 of 64, 2 to 4 of 128, 4 to 6 of 256, but 6 of 512 and
 # 22 of 2,048)
-_SLICES, _FEWER_SLICES = 68.0, 15.0
+_SLICES, _FEWER_SLICES = 76.0, 23.0
 _APART, _MEETING, _STILL_MEETING, _EVEN = 16.0, 64.0, 256.0, 512.0
 # The same of stores (same_words_sm90.json: 32 to 1,024 lines)
 _STORED_SLICES = 48.0
@@ -406,13 +406,14 @@ def _begins(access: Numbers) -> npt.NDArray[np.bool_]:
 def _walked(touched: Touched, access: Ints, warp: Ints, line: Ints, group: Ints) -> Floats:
     """Per line of an atomic access how many slices serve the lines that its warp's atomics walk
     through, one at a time: the root of how many these are, but as many as an atomic and the one
-    behind it ask; 1 if they use several lines at a time. `warp`: numbered without gaps; `group`:
-    numbers of what lies in one slice."""
+    behind it ask; 1 if most of them use several lines at a time, and for those that do. `warp`:
+    numbered without gaps; `group`: numbers of what lies in one slice."""
     walked = different(warp, line)
     found = np.maximum(np.sqrt(walked), _alternating(warp, group))[warp]
-    uses_several = np.zeros(len(walked), np.bool_)
-    uses_several[warp[(touched.context["n_lines"] != 1)[access]]] = True
-    found[uses_several[warp]] = 1.0
+    has_several = (touched.context["n_lines"] != 1)[access]
+    several = np.bincount(warp[has_several & _begins(access)], minlength=len(walked))
+    mostly = 2 * several > np.bincount(warp[_begins(access)], minlength=len(walked))
+    found[mostly[warp] | has_several] = 1.0
     return found
 
 

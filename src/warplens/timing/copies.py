@@ -91,7 +91,9 @@ def _store(sm: Record, spec: Record, trace: Trace, first: int, count: int, is_su
     for i in range(first, first + count):
         if is_sum:  # whole sectors, not word by word; nothing waits for what was there before
             before = max(at, sm.atomic_free)
-            l2.atomics(sm, spec, trace, i, spec.copy_added, 1.0, 0.5, at, 0, False, 0.0, 0.0)
+            l2.atomics(sm, spec, trace, i, spec.copy_added, 1.0, 0.5, at, 0, 0, 0.0, 0.0, 0.0)
+            sectors = l2.count_bits(trace.lines[i] & 15)
+            sm.atomic_free = max(sm.atomic_free, before + sectors * spec.atomic_sector)
             sm.l2_free = max(sm.l2_free, at) + sm.atomic_free - before
             done = max(done, sm.atomic_free, sm.port_write_free)
         else:

@@ -23,6 +23,7 @@ from warplens.timing.state import (
 )
 
 IDEAL_L2 = 2
+ANSWERS, FILLED = 1, 2  # traits of an atomic: L2 answers it; its lanes fill its sectors
 _DEPTH = (1 << DEPTH_BITS) - 1
 # Cycles from one try of a loop that compares and exchanges to the next, beyond an atomic's latency
 _TRY = 60.0
@@ -59,15 +60,26 @@ _SAME_LINE, _TURNS = 2.2, 15.0
 # and scattered atomics of the tuning halves of public suites, H200: with 1 they are too slow by 3
 # to 7 %)
 _ALONE = 0.85
-# Sectors that DRAM reads for atomics where L2 misses one of a pair (scattered_adds_sm90.json)
-_MISSED = 1.5
+# Sectors that DRAM reads for atomics where L2 misses one of a pair, and what each takes of the time
+# of a sector that is added to (scattered_adds_sm90.json: of 16 and 24 MB, of which nothing goes
+# back, 43 to 51 sectors per cycle, 56 of 1 MB)
+_MISSED, _FETCHED = 1.5, 0.77
 # Warps whose lanes all add to one word, then to the next: SMs come apart and use as many lines at a
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
 _DEEP, _FEW_SHARERS = 8.0, 4.0
-# Cycles of a slice for the lanes that it serves together, what lanes on one word take less all over
-# the chip, and how much longer there what has an answer (scattered_adds_sm90.json)
-_PASS, _APART_SAVE, _ANSWERED = 1.35, 0.43, 1.33
+# Cycles of a slice for the lanes that it serves together, and what lanes on one word take less all
+# over the chip (scattered_adds_sm90.json); how much of that it takes for lanes that fill a sector
+# (contention_sm90.json: 1.16 to 1.2 cycles), and, all over the chip, for sectors that come with
+# others of their line, which all slices get alike (hit_rates_sm90.json: single ones come to 76 of
+# 96 at a time, lines as quickly as they are sent)
+_PASS, _APART_SAVE, _FILLED, _EVENLY = 1.35, 0.43, 0.875, 0.79
+# Of all sectors, what the busiest slice gets of single ones, and what it gets less of others
+_SINGLE = 1.0 / 76.0
+_UNEVENLY = (1.0 - _EVENLY) * _SINGLE
+# How much longer all over the chip a sector takes that has an answer, and one that lanes fill (the
+# same recording: 41.7 and 36 sectors per cycle, 55.7 single ones without)
+_ANSWERED, _FILLED_ANSWER = 1.335, 1.16
 _STORED = 1.17  # cycles of a slice for a sector of a line that many blocks store to
 
 
@@ -273,14 +285,14 @@ def _in_turn(sm: Record, spec: Record, trace: Trace, place: int, sectors: int,
 
 @stage
 def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: float, less: float,
-            begin: float, compares: int, answers: bool, passes: float,
+            begin: float, compares: int, traits: int, packets: float, passes: float,
             since: float) -> float:  # fmt: skip
     """When an atomic on one line, at a place in the trace, has its result.
 
     `lane` are the cycles of each of the lanes that use one word one after another, `less` what
     they save in all; the most lanes of a word, in all lines, are `deep`; sectors are served in turn
     as well, with so many further `passes`. With the part of the grid's blocks that use the line,
-    too, this SM takes turns; what `answers` takes longer in all of L2. Neighbouring lines lie in
+    too, this SM takes turns; `traits` and `packets`: see `_taken_of_all`. Neighbouring lines lie in
     one slice, and slices have other SMs' lines to serve (measured,
     validation/data/contention_sm90.json). Of a loop that `compares` and exchanges see `_rounds`.
     """
@@ -298,20 +310,28 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     own = max(1.0, deep * lane - less, _PASS * served)
     outside = _BESIDE * served + (1.0 - _BESIDE) * deep
     start = max(begin, sm.atomic_free)
+    fetched = _fetched(trace, at)
+    # What waits for DRAM fills up L2, as stores do.
+    if fetched > 0.0 and not spec.ideal & dram.IDEAL_DRAM:
+        start = max(start, sm.dram_free - spec.dram_held)
     if spec.added_back > 0.0:
         start = max(start, sm.dram_write_free - spec.dram_held)
-        dram.write_changed(sm, spec, trace, n * spec.added_back, start)
-    busy = max(1.0, spec.atomic_lane * served - _APART_SAVE)
-    taken = max(spec.atomic_sector * n, busy * spec.atomic_share)
-    taken *= _ANSWERED if answers else 1.0
+        dram.write_changed(sm, spec, n * spec.added_back, n, start)
+    taken = _taken_of_all(spec, n, deep, served, traits, packets)
+    taken += spec.atomic_sector * _FETCHED * fetched
     sm.atomic_free = start + taken
     sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + taken * _ALONE
     if not compares and (deep < _DEEP or sm.busiest_free > 0.0):
         # Lanes on one word go on one after another while the slice adds to others; so do those of
         # warps more of which happen to meet.
         turn = max(1.0, _PASS * served)
+        if traits & FILLED and served > 1.0:
+            turn = _PASS * max(1.0, _FILLED * served)
         waits = max(0.0, deep * lane - less - turn) * trace.passes[at, 6]
-        turn = (turn * trace.passes[at, 5] + waits) * spec.sharers
+        part = trace.passes[at, 5]
+        if n > 1:  # what busy slices have more is alike
+            part -= max(0.0, _UNEVENLY - max(0.0, part - _SINGLE))
+        turn = (turn * part + waits) * spec.sharers
         sm.busiest_free = max(start, sm.busiest_free) + turn
         sm.slice_work[0] += turn
         _outside(sm, spec, sm.busiest_free, turn, outside, 1.0 / trace.passes[at, 5])
@@ -359,6 +379,23 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
 
 
 @stage
+def _taken_of_all(spec: Record, n: int, deep: float, served: float, traits: int,
+                  packets: float) -> float:  # fmt: skip
+    """Cycles that an atomic on `n` sectors of a line takes of what all SMs share, wherever it lies:
+    of the way to L2, for so many packets, and of the slices."""
+    filled = (traits & FILLED) != 0
+    if deep >= _DEEP:
+        taken = (spec.atomic_lane * served - _APART_SAVE) * spec.atomic_share
+        taken = max(taken, spec.atomic_sector * n)
+        return float(taken * _ANSWERED if traits & ANSWERS else taken)
+    alike = (_EVENLY if n > 1 else 1.0) * (_FILLED if filled else 1.0)
+    taken = spec.atomic_sector * max(1.0, served * alike)
+    if traits & ANSWERS:
+        taken = spec.atomic_sector * served * _ANSWERED * (_FILLED_ANSWER if filled else 1.0)
+    return float(max(taken, spec.atomic_packet * packets))
+
+
+@stage
 def _outside(sm: Record, spec: Record, until: float, turn: float, sectors: float,
              slices: float) -> None:  # fmt: skip
     """Notes an atomic that waits outside the SM until then, in one of so many slices, which take
@@ -393,12 +430,18 @@ def _found_there(sm: Record, spec: Record, trace: Trace, at: int, start: float,
                  served: float) -> float:  # fmt: skip
     """When an atomic has its result that is served then, and before that its line from DRAM."""
     done = served + spec.atomic_latency
-    absent = trace.lines[at] & 15 & ~trace.hits[at]
-    if absent:
-        missing = max(float(count_bits(absent)), _MISSED * _pairs(absent))
+    missing = _fetched(trace, at)
+    if missing > 0.0:
         extra = dram.read(sm, spec, trace, at, missing, start) - spec.l2_hit - start
         done += max(0.0, extra)
     return float(done)
+
+
+@stage
+def _fetched(trace: Trace, at: int) -> float:
+    """Sectors that DRAM reads for an atomic on a line, at a place in the trace."""
+    absent = trace.lines[at] & 15 & ~trace.hits[at]
+    return max(float(count_bits(absent)), _MISSED * _pairs(absent))
 
 
 @stage

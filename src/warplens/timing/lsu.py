@@ -205,13 +205,16 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
                 lane *= DOUBLES if access.lanes > 2.0 * deep else 1.0
                 passes = _DOUBLE_PASS * access.lanes / count
         start = max(start, held_until(sm, spec) - sm.gain)
+        traits = int(inst.answers > 0) * l2.ANSWERS
+        if access.size <= 4 and _fill(trace, access):  # wider ones were not recorded
+            traits |= l2.FILLED
         _leave_place(sm, spec, start)
         data_path.pass_loaded(sm, _columns(trace, first, count), start)
         start = _send_atomic(sm, spec, access, inst, start)
         done = start
         for i in range(first, first + count):
             at = l2.atomics(sm, spec, trace, i, deep, lane, less, start, inst.compares,
-                            inst.answers > 0, passes, now - state.warps[index].loaded)
+                            traits, access.cycles / count, passes, now - state.warps[index].loaded)
             done = max(done, at)
             l1.drop(state.l1, trace.lines[i] >> 4)
         _push_back(sm, spec)
@@ -251,6 +254,17 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         done = max(done, spec.l1_hit + back)
     _push_back(sm, spec)
     return float(done)
+
+
+@stage
+def _fill(trace: Trace, access: Record) -> bool:
+    """Whether an atomic's lanes have words in most of each of its sectors, all of them or as many
+    to a word as to the others."""
+    sectors = 0
+    for i in range(access.first_line, access.first_line + access.n_lines):
+        sectors += l2.count_bits(trace.lines[i] & 15)
+    bytes_used = access.lanes * access.size // max(1, access.lanes_on_a_word)
+    return bool(bytes_used >= 16 * sectors)
 
 
 @stage

@@ -265,6 +265,7 @@ class Machine:
             "changed_share": self.changed_share,
             "added_back": self.added_back,
             "atomic_sector": max(1.0, value("l2.atomic_sector_bytes") * l2_share),
+            "atomic_packet": value("l2.atomic_packet_bytes") * l2_share,
             "atomic_lane": value("l2.atomic_lane_cycles", 1.47),
             "float_atomic_lane": value("l2.float_atomic_lane_cycles"),
             "float_atomic_apart": value("l2.float_atomic_apart_cycles"),

@@ -128,8 +128,8 @@ SPEC = np.dtype([
     ("l2_write_rate", "f8"),  # bytes per cycle of L2's that fall to this SM, written
     ("dram_held", "f8"),  # cycles of DRAM's time for which L2 takes stores without waiting
     ("write_held", "f8"),  # cycles of writing that the SM holds on their way to L2
-    ("atomic_sector", "f8"), ("atomic_lane", "f8"), ("float_atomic_lane", "f8"),
-    ("float_atomic_apart", "f8"),  # of an access to several lines
+    ("atomic_sector", "f8"), ("atomic_packet", "f8"), ("atomic_lane", "f8"),
+    ("float_atomic_lane", "f8"), ("float_atomic_apart", "f8"),  # of an access to several lines
     ("atomic_share", "f8"),  # SMs for each of L2's slices
     ("atomic_latency", "f8"), ("sharers", "f8"), ("replayed_part", "f8"),
     ("together", "f8"),  # blocks that the chip holds at once

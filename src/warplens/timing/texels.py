@@ -150,7 +150,7 @@ def _combine(sm: Record, spec: Record, trace: Trace, access: Record,
     free, before = max(begin, sm.atomic_free), sm.l2_atomic
     for i in range(access.first_line, access.first_line + access.n_lines):
         l2.atomics(sm, spec, trace, i, float(access.lanes_on_a_word), spec.atomic_lane,
-                   lsu.INTEGERS_SAVE, begin, 0, False, 0.0, 0.0)  # fmt: skip
+                   lsu.INTEGERS_SAVE, begin, 0, 0, 0.0, 0.0, 0.0)  # fmt: skip
     sent = max(sm.l2_atomic - before, float(access.lanes_on_a_word))
     sm.atomic_free = free + _COMBINED * spec.atomic_share * sent
     sm.l2_atomic = before + sent
