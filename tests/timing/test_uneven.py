@@ -15,11 +15,15 @@ from warplens.timing.fresh import fresh_reads
 from warplens.timing.placement import place, speeds_of
 from warplens.timing.sample import FIRST
 from warplens.timing.stall import REASONS
+from warplens.timing.uneven import Replayed, _fitted
 from warplens.timing.works import all_works, kinds, nearest, strewn, works_of
 
 Floats = npt.NDArray[np.float64]
 SPEEDS = speeds_of(3.0)
 READ = 1  # kind of access
+ALL_AT_ONCE = np.array(
+    [(5, 0.0, 0.0)], [("resident", "i8"), ("launch_first", "f8"), ("launch_interval", "f8")]
+)[0]
 
 
 def _scheduled(lengths: Floats, places: int) -> float:
@@ -46,6 +50,28 @@ def test_an_sm_that_is_busy_does_its_work_at_its_rate() -> None:
     found = place(lengths, np.full(64, 10.0 / 8), 1, 8, (0.0, 0.0), SPEEDS)
 
     assert found.makespan == pytest.approx(64 * 500.0 * 10.0 / 8, rel=0.01)
+
+
+def test_a_block_alone_and_several_take_as_long_as_replayed() -> None:
+    """A long block and a short one that had the SM for themselves, and four long ones together
+    that keep it as busy as they can."""
+    longest = np.array([1000.0, 1000.0, 1000.0, 1000.0, 50.0])
+    replayed = Replayed(
+        numbers=np.arange(5), whole=8 * longest, longest=longest, cycles=40.0 * longest,
+        passes=0.0 * longest, span=34_000.0, warp_cycles=0.0, instructions=float(8 * longest.sum()),
+        issue=8_100.0, memory=0.0, pace=(0.0, 5.0), alone=10_000.0, briefest=1_000.0,
+    )  # fmt: skip
+    busy = 8 * longest / replayed.rate
+    cost = _fitted(replayed, busy, ALL_AT_ONCE, SPEEDS)
+
+    def makespan(among: list[int]) -> float:
+        lengths = cost.lengths(longest[among])
+        loads = cost.loads(busy[among], longest[among])
+        return place(lengths, loads, 1, 5, (0.0, 0.0), SPEEDS).makespan
+
+    assert makespan([0]) == pytest.approx(10_000.0, rel=0.01)
+    assert makespan([4]) == pytest.approx(1_000.0, rel=0.1)
+    assert makespan([0, 1, 2, 3, 4]) == pytest.approx(34_000.0, rel=0.01)
 
 
 def test_one_long_block_is_the_end_of_the_grid() -> None:

@@ -57,7 +57,7 @@ from warplens.timing.state import (
 from warplens.timing.table import code_of
 from warplens.timing.texels import SECTOR_LEAVES, TURNS
 from warplens.timing.touched import Touched
-from warplens.timing.uneven import MOST_PLACED, Grid, busiest, grid_of
+from warplens.timing.uneven import MOST_PLACED, Grid, Replayed, busiest, grid_of
 from warplens.timing.warmth import shares
 
 # Of a line that is read or stored to, in an L2 of two sides: beside the one at its home, for about
@@ -78,7 +78,8 @@ _WORTH_A_THREAD = 50_000  # lines of a trace
 _WORTH_ROOM = 1_000_000  # lines of a trace whose tables take some hundred MB
 _TABLES = "touched", "answer", "line_facts", "merged"
 _CORES = 2  # replays side by side: more memory would be needed for more
-_FEW = 1.0  # waves of blocks, in which it matters how long a block takes alone
+_FEW = 2.0  # waves of blocks, in which it matters how long a block takes alone
+_BRIEF = 0.5  # of the longest block's work: a block of less tells what short ones take
 _AS_MUCH = 0.9  # of what its blocks would ask L2 for with as many as other SMs have
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
@@ -501,14 +502,22 @@ class Model:
         share = q.blocks / self.active_sms
         if share <= _FEW * self.resident and not self.code["compares"].any():
             if len(replayed.whole) > 1 and share > 1.0:
-                longest = int(replayed.numbers[replayed.longest.argmax()])
-                replayed = replace(replayed, alone=float(self.replay(only=[longest]).cycles))
+                replayed = self._with_alone(replayed)
             elif self.sample.windows:
                 replayed = replace(replayed, alone=self._cycles_alone())
                 if len(self.sample.trace.blocks) == 1 < self.resident and not self._is_far_bound:
                     replayed = replace(replayed, pace=self._pace_of_two())
         early = int(q.gpu.value("launch.early_sms", 0)), int(q.gpu.value("launch.early_every", 0))
         return grid_of(works, replayed, self.result.spec, q.gpu.sm_count, early)
+
+    def _with_alone(self, replayed: Replayed) -> Replayed:
+        """With the cycles of the longest block and of a short one, each with an SM for itself."""
+        work, numbers = replayed.longest, replayed.numbers
+        alone = float(self.replay(only=[int(numbers[work.argmax()])]).cycles)
+        if work.min() >= _BRIEF * work.max():
+            return replace(replayed, alone=alone)
+        brief = float(self.replay(only=[int(numbers[work.argmin()])]).cycles)
+        return replace(replayed, alone=alone, briefest=brief)
 
     def _cycles_alone(self) -> float:
         """Cycles of an instruction of a block's longest warp, where the block with the longest

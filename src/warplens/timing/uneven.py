@@ -64,7 +64,8 @@ class Replayed:
         pace: where only windows of blocks were replayed, instructions a cycle, and the blocks
             resident meanwhile.
         alone: cycles of the block with the longest warp when it has the SM for itself, or of
-            windows those of an instruction of its longest warp; 0: not known.
+            windows those of an instruction of its longest warp; 0: not known. briefest: cycles of
+            the block with the shortest one, alone as well; 0: not known.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -79,6 +80,7 @@ class Replayed:
     memory: float
     pace: tuple[float, float]
     alone: float = 0.0
+    briefest: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -167,6 +169,13 @@ def _line(longest: Floats, cycles: Floats) -> tuple[float, float]:
     return max(0.0, float(cycles.mean() - slope * longest.mean())), slope
 
 
+def _between(longest: Floats, briefest: float, alone: float) -> tuple[float, float]:
+    """The same from the shortest and the longest block, each alone."""
+    least, most = float(longest.min()), float(longest.max())
+    each = max(0.0, alone - briefest) / max(1.0, most - least)
+    return max(0.0, alone - each * most), each
+
+
 def _fitted(replayed: Replayed, busy: Floats, spec: Record, speeds: Floats) -> Cost:
     """Blocks so long that those that were replayed, placed on an SM, end when the replay did. If it
     is known how long one is alone, an SM gets as much done as then follows from the others."""
@@ -182,11 +191,29 @@ def _fitted(replayed: Replayed, busy: Floats, spec: Record, speeds: Floats) -> C
         return Cost(start=factor * start, each=factor * each, part=part)
 
     if replayed.alone:
-        factor = replayed.alone / (start + each * float(replayed.longest.max()))
-        if span(cost(factor)) <= replayed.span:
-            return _searched(lambda part: cost(factor, part), span, replayed.span, 1.0,
-                             1.0 / _LEAST_RATE)  # fmt: skip
+        most, least = int(replayed.longest.argmax()), int(replayed.longest.argmin())
+        length = start + each * float(replayed.longest[most])
+
+        def alone(part: float) -> Cost:
+            long = _unslowed(replayed.alone, part * float(busy[most]))
+            if not replayed.briefest:
+                return cost(long / length, part)
+            brief = _unslowed(replayed.briefest, part * float(busy[least]))
+            found = _between(replayed.longest, brief, long)
+            return Cost(start=found[0], each=found[1], part=part)
+
+        # Two blocks do not take longer beside each other than one after the other.
+        most_part = max(1.0, _FULL * replayed.alone / max(1.0, float(busy[most])))
+        if span(alone(1.0)) <= replayed.span:
+            return _searched(alone, span, replayed.span, 1.0, min(most_part, 1.0 / _LEAST_RATE))
     return _searched(cost, span, replayed.span, _SHORTEST, 1.0 / _SHORTEST)
+
+
+def _unslowed(cycles: float, busy: float) -> float:
+    """Cycles of a block on an SM that never keeps it waiting, which takes some alone on one whose
+    busiest unit it keeps `busy` meanwhile."""
+    used = min(_FULL, busy / cycles)
+    return float(cycles * (1.0 - used**_SHARPNESS) ** (1.0 / _SHARPNESS))
 
 
 def _searched(cost: Callable[[float], Cost], span: Callable[[Cost], float], wanted: float,
