@@ -15,7 +15,14 @@ from warplens.execute.trace import ELSEWHERE
 from warplens.gpus import find_gpu
 from warplens.timing import dram, l2_answer, rows
 from warplens.timing.plans import spread
-from warplens.timing.sharing import Sharing, _count_halves, _mark_halves, sharing
+from warplens.timing.sharing import (
+    Arrays,
+    Sharing,
+    _count_halves,
+    _mark_halves,
+    extrapolated,
+    sharing,
+)
 from warplens.timing.touched import Touched, distinct
 
 DATA = Path(__file__).parents[2] / "validation" / "data"
@@ -53,6 +60,16 @@ def test_lines_of_all_blocks_are_told_from_some(sms: int) -> None:
     assert found.lines == len(np.unique(touched.lines))
     whole = sharing(touched, 2 * sms, SMS, SMS, blocks=SIDE * SIDE, size_lines=1e6)
     assert whole.chip_lines == pytest.approx(2 * SIDE * EACH, rel=0.4)
+
+
+@pytest.mark.parametrize("users", [1, 2, 3, 8, 40])
+def test_lines_that_as_many_of_all_use_are_counted(users: int) -> None:
+    """Of 132 units 15 are known; 20,000 lines are used by so many of all, chosen at random."""
+    rng = np.random.default_rng(users)
+    known = np.array([np.count_nonzero(rng.permutation(SMS)[:users] < 15) for _ in range(20_000)])
+    arrays = Arrays(np.zeros(len(known), np.int64), np.array([np.inf]))
+    found = extrapolated(known, SMS / 15, arrays)
+    assert found.sum() == pytest.approx(20_000, rel=0.1)
 
 
 @pytest.mark.parametrize("sms", [1, 2, 5, 22])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -143,21 +144,34 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
             )  # fmt: skip
         stay = _stay(touched, arrays, of_reads, _ROOM * size_lines)
 
+    turn = np.arange(len(names)) // max(1, wave)
+
+    def by_those_apart(among: Flags) -> Floats:
+        """Lines that SMs that lie apart tell; how many use one all of the sampled waves tell."""
+        mine = among & far[touched.user]
+        met = [
+            users_of(touched, place, mine & (turn == number)[touched.user])
+            for number in range(min(_MOST_WAVES, int(turn[-1]) + 1))
+        ]
+        return extrapolated(met[0], ratio, arrays, met)
+
     def of_chip(among: Flags) -> float:
-        chip = _along(touched, place, beside, among, active_sms)
+        first = among & of_wave
+        chip = _along(touched, place, beside, first, active_sms)
         if apart >= _LEAST_APART:
-            users = users_of(touched, place, among & far[touched.user])
-            chip = min(chip, float(extrapolated(users, ratio, arrays).sum()))
-        chip = min(chip, allocated(touched, extents, among))
-        return max(chip, _lines_of(touched, among))
+            chip = min(chip, float(by_those_apart(among).sum()))
+        chip = min(chip, allocated(touched, extents, first))
+        return max(chip, _lines_of(touched, first))
 
     passing = reads & ~stay[arrays.of[touched.used]]
-    mine = _fetches(touched, place, of_wave & reads, beside) / len(places)
-    fetched = of_chip(of_wave & passing) / active_sms
+    # Blocks of an SM may have more in common in the first wave than in others.
+    of_all = _fetches(touched, place + turn * len(places), reads, beside) / len(names)
+    mine = of_all * min(wave, len(names)) / len(places)
+    fetched = of_chip(passing) / active_sms
     if stay.any():
         fetched += float(of_reads[stay].sum()) / blocks * min(wave, len(names)) / len(places)
     return Sharing(
-        lines=_lines_of(touched, of_wave), chip_lines=of_chip(of_wave), beside=beside, ratio=ratio,
+        lines=_lines_of(touched, of_wave), chip_lines=of_chip(every), beside=beside, ratio=ratio,
         part=min(1.0, fetched / max(1.0, mine)), is_of_wave=True,
     )  # fmt: skip
 
@@ -373,14 +387,20 @@ def lines_of_grid(touched: Touched, among: Flags, arrays: Arrays, wave: int, blo
     return np.minimum(np.maximum(found, pattern), arrays.sizes)
 
 
-def extrapolated(users: Ints, ratio: float, arrays: Arrays) -> Floats:
+def extrapolated(users: Ints, ratio: float, arrays: Arrays,
+                 met: Sequence[Ints] = ()) -> Floats:  # fmt: skip
     """Per array: from lines that one and that two of some units use (`users`: of each line) follows
-    how many are used that none of them uses (Chao's estimator), at most as many as if the former
-    were each used by one alone. It asks for lines that are alike, as those of an array are."""
-    once, twice = (arrays.count(users == n) for n in (1, 2))
-    unseen = once * (ratio - 1.0)
-    told = np.where(twice > 0.0, once * (once - 1.0) / (2.0 * (twice + 1.0)), unseen)
-    found: Floats = arrays.count(users > 0) + np.minimum(unseen, told)
+    how many are used that none of them uses. One of `ratio` units is known: if each line has n
+    users, there are (n - 1) / 2 / (ratio - 1) lines that are met twice for each met once, and
+    (ratio - 1) / n that are not met. (Of many users that is Chao's estimator, of one as many as
+    there are units.) It asks for lines that are alike, as those of an array are. `met`: users of
+    lines at several times, which tell n."""
+    once, twice = (
+        sum(arrays.count(one == n) for one in met or (users,)) for n in (1, 2)
+    )  # fmt: skip
+    each = 1.0 + 2.0 * twice / np.maximum(1.0, once) * (ratio - 1.0)
+    unseen = arrays.count(users == 1) * (ratio - 1.0) / each
+    found: Floats = arrays.count(users > 0) + unseen
     return found
 
 
