@@ -171,14 +171,17 @@ def plain_data_path(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def plain_dram(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stage of DRAM calls others, which have no entry for Python when compiled."""
-    for name in ("_catch_up", "_stretch", "_take", "_queue", "_write"):
+    for name in ("_catch_up", "_stretch", "_take", "_queue", "_write", "_write_cost"):
         monkeypatch.setattr(dram, name, getattr(dram, name).py_func)
 
 
 @pytest.mark.usefixtures("plain_dram")
 def test_writes_wait_for_gaps_between_reads() -> None:
     sm = _one(SM)
-    spec = _spec(dram_rate=32.0, port_rate=64.0, dram_write_cost=1.0, dram_backlog=100.0)
+    spec = _spec(
+        dram_rate=32.0, port_rate=64.0, dram_write_cost=1.0, dram_write_alone=1.0,
+        dram_backlog=100.0,
+    )  # fmt: skip
     dram.write.py_func(sm, spec, _line(), 0, 60.0, 0.0)
     assert (sm.dram_free, sm.dram_owed) == (0.0, 60.0)
     assert dram.read.py_func(sm, spec, _line(), 0, 10, 0.0) == 10.0  # before what is owed
@@ -186,6 +189,18 @@ def test_writes_wait_for_gaps_between_reads() -> None:
     assert (sm.dram_free, sm.dram_owed) == (50.0, 30.0)
     dram.write.py_func(sm, spec, _line(), 0, 90.0, 50.0)  # more than may be put off
     assert (sm.dram_free, sm.dram_owed) == (70.0, 100.0)
+
+
+@pytest.mark.usefixtures("plain_dram")
+def test_writes_cost_more_beside_reads() -> None:
+    """Nothing is read before the first 100 sectors are written; then half as much as is."""
+    sm = _one(SM)
+    spec = _spec(dram_rate=32.0, dram_write_cost=1.2, dram_write_alone=1.0, dram_backlog=1e6)
+    dram.write.py_func(sm, spec, _line(), 0, 100.0, 0.0)
+    assert sm.dram_owed == 100.0
+    sm.dram_read = 100.0
+    dram.write.py_func(sm, spec, _line(), 0, 100.0, 0.0)
+    assert sm.dram_owed == pytest.approx(100.0 + 110.0)
 
 
 @pytest.mark.usefixtures("plain_dram")
