@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from warplens.execute import buffers
 from warplens.execute.launch import LaunchConfig
 from warplens.execute.memory import DeviceMemory, Segment
 from warplens.execute.observe import Observer
@@ -20,7 +20,6 @@ from warplens.sanitize.tables import cell_shift, lent_shared, reserved_shared
 from warplens.sass.model import SassKernel
 
 MAX_RECORDS = 4096
-_LARGE_WORDS = 1 << 16
 _SYNC_VARIABLES = 8192
 _HEAP_SEGMENTS = 4096  # as many as the engine's own table has room for
 _MOST_CROSS_WARPS = 4096  # larger grids keep floors instead of rows of clocks
@@ -49,13 +48,8 @@ def _shadow(words: int, sparse: bool) -> npt.NDArray[np.int64]:
 
     Sparse ones in small pages: a few touched words must not fill huge ones.
     """
-    words *= 2
-    if not sparse or words < _LARGE_WORDS:
-        return np.zeros((words, st.CELL_BYTES // 8), np.int64)
-    memory = mmap.mmap(-1, words * st.CELL_BYTES)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        memory.madvise(mmap.MADV_NOHUGEPAGE)
-    return np.frombuffer(memory, np.int64).reshape(words, st.CELL_BYTES // 8)
+    shape = 2 * words, st.CELL_BYTES // 8
+    return buffers.sparse(shape, np.int64) if sparse else np.zeros(shape, np.int64)
 
 
 @dataclass(slots=True)

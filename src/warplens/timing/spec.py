@@ -201,7 +201,7 @@ class Machine:
         request = float(value("l2.request_cycles")) / self.l2_lead * sms / gpu.sm_count
         fill = float(value("l2.fill_cost", 2.0))
         read, copy = float(value("dram.read_fraction")), float(value("dram.copy_fraction"))
-        written = float(value("dram.write_fraction"))
+        beside_reads, alone = 2.0 * read / copy - 1.0, read / float(value("dram.write_fraction"))
         return {
             "agu_interval": value("issue.memory_cycles_per_instruction"),
             "agu_turn": value("issue.memory_turn_cycles"),
@@ -259,8 +259,8 @@ class Machine:
             "texture_header": value("textures.header", 0.0)
             + float(latency["l2_hit"]) + (0.0 if self.is_warm else beyond),
             "dram_rate": min(link, self.dram_bytes_per_cycle * read / sms),
-            "dram_write_cost": 2.0 * read / copy - 1.0,
-            "dram_write_alone": min(read / written, 2.0 * read / copy - 1.0),
+            "dram_write_cost": beside_reads,
+            "dram_write_alone": min(alone, beside_reads),
             "dram_write_share": self.dram_write_share,
             "changed_share": self.changed_share,
             "added_back": self.added_back,
