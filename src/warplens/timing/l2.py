@@ -23,7 +23,8 @@ from warplens.timing.state import (
 )
 
 IDEAL_L2 = 2
-ANSWERS, FILLED = 1, 2  # traits of an atomic: L2 answers it; its lanes fill its sectors
+# Traits of an atomic: L2 answers it, lanes fill its sectors, its turns serve several words of one
+ANSWERS, FILLED, ABREAST = 1, 2, 4
 _DEPTH = (1 << DEPTH_BITS) - 1
 # Cycles from one try of a loop that compares and exchanges to the next, beyond an atomic's latency
 _TRY = 60.0
@@ -317,7 +318,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     if spec.added_back > 0.0:
         start = max(start, sm.dram_write_free - spec.dram_held)
         dram.write_changed(sm, spec, n * spec.added_back, n, start)
-    taken = _taken_of_all(spec, n, deep, served, traits, packets)
+    taken = _taken_of_all(spec, n, deep, served, traits, packets, trace.passes[at, 5])
     taken += spec.atomic_sector * _FETCHED * fetched
     sm.atomic_free = start + taken
     sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + taken * _ALONE
@@ -380,12 +381,16 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
 
 @stage
 def _taken_of_all(spec: Record, n: int, deep: float, served: float, traits: int,
-                  packets: float) -> float:  # fmt: skip
+                  packets: float, part: float) -> float:  # fmt: skip
     """Cycles that an atomic on `n` sectors of a line takes of what all SMs share, wherever it lies:
-    of the way to L2, for so many packets, and of the slices."""
+    of the way to L2, for so many packets, and of the slices, of which the busiest one has that part
+    of all: few lines of words that several lanes share are uneven among them."""
     filled = (traits & FILLED) != 0
     if deep >= _DEEP:
         taken = (spec.atomic_lane * served - _APART_SAVE) * spec.atomic_share
+        if not traits & ANSWERS:
+            taken = (spec.atomic_lane * served - _APART_SAVE) * part * spec.sharers
+            taken *= _PASS if traits & ABREAST else 1.0
         taken = max(taken, spec.atomic_sector * n)
         return float(taken * _ANSWERED if traits & ANSWERS else taken)
     alike = (_EVENLY if n > 1 else 1.0) * (_FILLED if filled else 1.0)

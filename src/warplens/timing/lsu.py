@@ -30,6 +30,7 @@ _TAG_BANK_LOW, _TAG_BANK_HIGH = 0b10110101, 0b11011010
 # follows for two cycles each of them (row_walks_sm90.json, row_walks_few_sm90.json; that loads of
 # few passes do not count: avgpool_backward of a public suite)
 _TURN, _FEW_PASSES = 0.25, 4
+_ABREAST = 1.5  # lanes of each turn of an atomic's sectors, from which on they count as several
 _COUNTER_BITS, _COUNTER = 16, 0xFFFF
 # Of doubles a lane on one of more than two words takes so much longer than of floats, and sectors
 # of more than two need further passes, so many for each lane (kept_most_sm90.json)
@@ -208,6 +209,8 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
         traits = int(inst.answers > 0) * l2.ANSWERS
         if access.size <= 4 and _fill(trace, access):  # wider ones were not recorded
             traits |= l2.FILLED
+        if lanes > _ABREAST * deep * _sectors(trace, access):
+            traits |= l2.ABREAST
         _leave_place(sm, spec, start)
         data_path.pass_loaded(sm, _columns(trace, first, count), start)
         start = _send_atomic(sm, spec, access, inst, start)
@@ -260,11 +263,17 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
 def _fill(trace: Trace, access: Record) -> bool:
     """Whether an atomic's lanes have words in most of each of its sectors, all of them or as many
     to a word as to the others."""
+    bytes_used = access.lanes * access.size // max(1, access.lanes_on_a_word)
+    return bool(bytes_used >= 16 * _sectors(trace, access))
+
+
+@stage
+def _sectors(trace: Trace, access: Record) -> int:
+    """Of all lines of an access."""
     sectors = 0
     for i in range(access.first_line, access.first_line + access.n_lines):
         sectors += l2.count_bits(trace.lines[i] & 15)
-    bytes_used = access.lanes * access.size // max(1, access.lanes_on_a_word)
-    return bool(bytes_used >= 16 * sectors)
+    return sectors
 
 
 @stage
