@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.timing.replayed import CYCLES, recorded_rows, recorder_kernels, recorder_script
+from warplens.execute.buffers import sparse
 
 RECORDED = recorded_rows("pages", 4)
 with recorder_script("pages") as recorder:
@@ -18,7 +19,7 @@ FEW, MANY = 4, 12  # 2 to these pages
 
 @cache
 def replayed(kind: str, pages: int, blocks: int, threads: int) -> float:
-    data, out = np.zeros(PAGE_BYTES << pages, np.uint8), np.zeros(1024, np.uint32)
+    data, out = sparse(PAGE_BYTES << pages, np.uint8), np.zeros(1024, np.uint32)
     kernel = recorder_kernels("pages", "H200")[f"pages_{kind}"]
     launch = kernel.predict[blocks, threads](out, data, pages, TURNS[kind])
     return float(launch.metric(CYCLES))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.in_turn import one_in
 from tests.timing.replayed import CYCLES, over_recorded, recording
 
 # With a store, within 64 bytes of each row, by all SMs
@@ -20,7 +21,8 @@ FEW = {
 }
 
 
-@pytest.mark.parametrize("name", ALL)
+# One in three: of each mix of loads and stores one or two numbers of warps, of all four in turn
+@pytest.mark.parametrize("name", one_in(3, list(ALL), str))
 def test_stores_of_all_sms_keep_loads_behind_them(name: str) -> None:
     """Up to 1.9 times as long as stores alone."""
     assert abs(over_recorded("row_walks", ALL[name], CYCLES)) < 0.18

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.errors import InputError, MemoryFault
+from warplens.execute.buffers import sparse
 from warplens.execute.textures.objects import ObjectTable
 from warplens.lift import layout as at
 from warplens.wording import count
@@ -66,7 +67,7 @@ class Outline:
         memory = self.memory._copied()
         for i, segment in enumerate(memory.segments):
             held = None if contents is None else contents[i]
-            segment.buffer = np.zeros(segment.size, np.uint8) if held is None else held
+            segment.buffer = sparse(segment.size, np.uint8) if held is None else held
         return memory
 
 
