@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.in_turn import one_in
 from tests.timing.replayed import CYCLES, recorded_rows, recorder_kernels, recorder_script
 
 RECORDED = recorded_rows("stored_soon", 5)
@@ -27,7 +28,7 @@ def predicted(case: tuple[int, ...]) -> dict[str, float]:
     return {name: float(launch.metric(name)) for name in (READ, SENT, CYCLES)}
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", one_in(2, CASES, lambda case: "-".join(map(str, case))))
 def test_what_l1_loses_is_read_again(case: tuple[int, ...]) -> None:
     """Of all loads, as many as an H200 reads again, but for the first of each sector."""
     launch, measured = predicted(case), RECORDED[case]
@@ -39,6 +40,10 @@ def test_what_l1_loses_is_read_again(case: tuple[int, ...]) -> None:
     assert launch[CYCLES] == pytest.approx(measured[CYCLES], rel=0.6)
 
 
-def test_cycles_are_within_a_tenth_in_the_mean() -> None:
-    apart = [abs(predicted(case)[CYCLES] / RECORDED[case][CYCLES] - 1.0) for case in CASES]
+@pytest.mark.parametrize(
+    "cases", [CASES[::2], pytest.param(CASES, marks=pytest.mark.long)], ids=["second", "all"]
+)
+def test_cycles_are_within_a_tenth_in_the_mean(cases: list[tuple[int, ...]]) -> None:
+    """Of every second case, which the test above takes; of all in a long run."""
+    apart = [abs(predicted(case)[CYCLES] / RECORDED[case][CYCLES] - 1.0) for case in cases]
     assert float(np.mean(apart)) < 0.12
