@@ -6,6 +6,7 @@ Four of the 36 recorded kernels; `validation/hopper_times.py --counters` compare
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,17 @@ EXACT = (
     "sm__ops_path_tensor_op_hgmma_src_fp16.sum",
 )  # fmt: skip
 with (
-    recorder_script("gemm_cases") as CASES, recorder_script("gemm_kernels") as KERNELS,
+    recorder_script("gemm_cases") as GEMMS, recorder_script("gemm_kernels") as KERNELS,
     recorder_script("hopper") as HOPPER, recorder_script("cuda_driver") as CUDA,
     recorder_script("further_cases") as FURTHER, recorder_script("further_kernels") as OTHERS,
 ):  # fmt: skip
-    LARGE = {case.name: case for case in CASES.large() + FURTHER.large()}
     TEXTS = KERNELS.sources() | OTHERS.sources()
+
+
+@cache
+def large() -> dict[str, Any]:
+    """All large launches; their operands are hundreds of megabytes, drawn by lot."""
+    return {case.name: case for case in GEMMS.large() + FURTHER.large()}
 
 
 def launched(case: Any) -> wl.Launch:
@@ -53,6 +59,6 @@ def test_counters_are_an_h200s(name: str) -> None:
     known: dict[str, float] = {}
     for file in ("gemm_times_sm90.json", "further_times_sm90.json"):
         known |= json.loads((DATA / file).read_text())["rows"].get(name, {})
-    launch = launched(LARGE[name])
+    launch = launched(large()[name])
 
     assert {one: float(launch.metric(one)) for one in EXACT} == {one: known[one] for one in EXACT}

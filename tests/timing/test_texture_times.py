@@ -24,7 +24,6 @@ from tests.timing.replayed import behind_itself, recorder_script
 ROOT = Path(__file__).parents[2] / "validation"
 with recorder_script("texture_time_cases") as CASES:
     WALKS = {one.name: one for one in CASES.walks()}
-    PROGRAMS = {one.name: one for one in CASES.programs() if one.name.endswith("/512")}
 ADDRESSES = ("wrap", "clamp")
 AS_INTEGER, NORMALISED = 1, 2
 ACTIVE, TIME = "sm__cycles_active.avg", "gpu__time_duration.sum"
@@ -147,7 +146,8 @@ def test_whole_kernels(modules: Any) -> None:
     them was fitted. What SMs get of L2 and what L2 looks up is right, too, but where a volume's
     rows fall on few sets of L1."""
     errors = {}
-    for name, case in PROGRAMS.items():
+    for case in CASES.programs((512,)):
+        name = case.name
         if case.texture is not None and case.texture.kind == "pitch":
             continue
         out = np.zeros(case.floats * case.width * case.height, np.float32)

@@ -263,7 +263,7 @@ def _surfaces(size: int) -> Iterator[Program]:
 LARGE = ("box3", "rotate", "copy4", "gather", "diffuse", "invert", "scale4")  # of 2048 x 2048 too
 
 
-def programs() -> list[Program]:
+def programs(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Program]:
     """All of them, of two sizes, and some of a third."""
-    found = [one for n in (512, 1024, 2048) for part in (_textured, _surfaces) for one in part(n)]
+    found = [one for n in sizes for part in (_textured, _surfaces) for one in part(n)]
     return [one for one in found if not one.name.endswith("/2048") or one.kernel in LARGE]
