@@ -34,7 +34,7 @@ def is_same(one: BlockTrace, other: BlockTrace) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in TABLES)
 
 
-@pytest.mark.parametrize("case", one_in(6, FIRST_OF_KERNELS, lambda case: case.name))
+@pytest.mark.parametrize("case", one_in(9, FIRST_OF_KERNELS, lambda case: case.name))
 def test_traces_are_the_same(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is executed, where it goes and what is counted does not depend on them."""
     sample, _ = found(case)
