@@ -72,8 +72,8 @@ def _assert_equal(one: BlockTrace, other: BlockTrace) -> None:
 
 @pytest.mark.parametrize("block", [0, 2, 5])
 def test_a_block_is_told_as_if_it_alone_had_been_recorded(block: int) -> None:
-    several, lifted = _recorded(Recorder(BLOCKS, also=(0, 2, 5)))
-    alone, _ = _recorded(Recorder(BLOCKS, first=block))
+    several, lifted = _recorded(Recorder(BLOCKS, whole=np.array([0, 2, 5])))
+    alone, _ = _recorded(Recorder(BLOCKS, first=block, whole=np.array([block])))
     assert len(several.lines) > len(alone.lines)
 
     mine = several.of_block(block).trace(lifted, 2, BLOCKS)
@@ -82,7 +82,7 @@ def test_a_block_is_told_as_if_it_alone_had_been_recorded(block: int) -> None:
 
 
 def test_such_a_launch_goes_to_all_kinds_of_memory() -> None:
-    found, _ = _recorded(Recorder(BLOCKS))
+    found, _ = _recorded(Recorder(BLOCKS, whole=np.array([0])))
     spaces = {
         at.SPACE_GLOBAL,
         at.SPACE_SHARED,

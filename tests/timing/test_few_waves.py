@@ -10,6 +10,7 @@ import pytest
 
 import warplens as wl
 from tests.in_turn import one_in
+from warplens.execute.rounds import Rounds
 from warplens.timing.plans import plan
 
 VALIDATION = Path(__file__).parents[2] / "validation"
@@ -23,9 +24,8 @@ def test_one_wave_is_a_full_one(per_sm: int, resident: int, instructions: float)
     """Of blocks of which only one wave can be sampled."""
     total = 132 * per_sm - 32
     costs = (instructions, instructions / 10, instructions / 10, 100.0, 100.0)
-    chosen = plan(total, 132, resident, costs, cut=True)
-    of_sm = [block for block in chosen.blocks if block % 132 == 0]
-    assert len(of_sm) >= resident
+    chosen = plan(total, Rounds(132, (0,) * resident, total // 132), resident, costs, cut=True)
+    assert len(chosen.whole) >= resident
     assert len(chosen.around(total // 2, total).blocks) >= chosen.sms * resident * 0.9
 
 

@@ -25,7 +25,7 @@ class Recorded:
     Attributes:
         entries: of blocks recorded whole; accesses: theirs, and global ones of others.
         lines: see BlockTrace, with the depths above them; phases: as there.
-        stride, first: every `stride`-th block, from `first` on, is recorded whole.
+        stride, first: one of about every `stride` blocks is recorded whole: those of SM `first`.
         overflowed: something did not fit, or came behind a window; in_windows: there are such.
     """
 

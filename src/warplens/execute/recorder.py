@@ -1,11 +1,11 @@
 """Records traces of sampled blocks (trace.py): an observer that writes three bounded tables.
 
-Blocks whose index is a multiple of `stride` are recorded whole; of the others (they run on other
-SMs) only the global memory accesses are kept, since they share the L2 cache. Of long blocks only a
-stretch of every warp is kept, its window, so that as many blocks fit as an SM holds at once; global
-accesses are kept from some time before, so that L2 is found as it would be. Windows of different
-blocks may begin at different points, as blocks do that were not started together. Where no block
-waits for another, the rest of the block need not run (`cut`).
+Blocks of one SM are recorded whole; of those of others only the global memory accesses are kept,
+since they share the L2 cache. Of long blocks only a stretch of every warp is kept, its window, so
+that as many blocks fit as an SM holds at once; global accesses are kept from some time before, so
+that L2 is found as it would be. Windows of different blocks may begin at different points, as
+blocks do that were not started together. Where no block waits for another, the rest of the block
+need not run (`cut`).
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ Records = npt.NDArray[Any]
 WINDOW = np.dtype([(name, "i8") for name in ("first", "last", "stagger", "sooner")])
 # the recorder's state
 RECORDER = np.dtype([
-    # of every `stride` blocks those are recorded whole that have a flag in `whole` (host address)
-    ("stride", "i8"), ("whole", "i8"),
+    ("stride", "i8"),  # of about so many blocks one is of the same SM
+    # blocks recorded whole, ascending (host address; none: all), and the one last asked for
+    ("whole", "i8"), ("n_whole", "i8"), ("asked", "i8"), ("is_whole", "i8"),
     ("overflowed", "i8"),  # 1: something did not fit, or came behind a window
     # the tables: host address, rows in use, rows that there are
     ("entries", "i8"), ("n_entries", "i8"), ("most_entries", "i8"),
@@ -76,8 +77,12 @@ MAX_ENTRIES, MAX_ACCESSES, MAX_LINES = 1_300_000, 750_000, 2_200_000  # 62 MB in
 @native
 def _is_whole(header: Any, block: int) -> bool:
     """Whether a block is recorded whole."""
-    flags = carray(header.whole, (header.stride,), np.uint8)
-    return bool(flags[block % header.stride] != 0)
+    if block != header.asked:
+        row, found = row_of(header.whole, header.n_whole, block), 1
+        if header.n_whole > 0:
+            found = int(carray(header.whole, (header.n_whole,), np.int64)[row] == block)
+        header.asked, header.is_whole = block, found
+    return bool(header.is_whole != 0)
 
 
 @native
@@ -405,8 +410,9 @@ class Recorder:
 
     def __init__(self, stride: int, scale: int = 1, window: Stretch | None = None, *,
                  first: int = 0, cut: bool = False, names: Ints | None = None,
-                 sizes: Ints | None = None, also: tuple[int, ...] = ()) -> None:  # fmt: skip
-        """From the block `first` on every `stride`-th is recorded whole, and from those in `also`.
+                 sizes: Ints | None = None, whole: Ints | None = None) -> None:  # fmt: skip
+        """The blocks `whole`, ascending, are recorded whole, or all: those of the SM `first`, one
+        of about every `stride` blocks.
 
         `window`: what is kept of a warp. `cut`: blocks end with the windows of their warps.
         `names`: of the blocks whose work is counted, ascending; `sizes`: instructions of every
@@ -421,9 +427,10 @@ class Recorder:
             ("entries", self._entries), ("accesses", self._accesses), ("lines", self._lines)
         ):  # fmt: skip
             header[name], header[f"most_{name}"] = table.ctypes.data, len(table)
-        self._first, self._whole = first, np.zeros(stride, np.uint8)
-        self._whole[np.array((first, *also)) % stride] = 1
-        header["stride"], header["whole"] = stride, self._whole.ctypes.data
+        self._first = first
+        self._whole = np.zeros(0, np.int64) if whole is None else np.ascontiguousarray(whole)
+        header["stride"], header["n_whole"], header["asked"] = stride, len(self._whole), -1
+        header["whole"] = self._whole.ctypes.data
         header["cut"], header["seen"] = cut, self._seen.ctypes.data
         self.names = np.zeros(0, np.int64) if names is None else np.ascontiguousarray(names)
         self._sizes = np.zeros(1, np.int64) if sizes is None else np.ascontiguousarray(sizes)

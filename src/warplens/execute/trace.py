@@ -79,7 +79,7 @@ class BlockTrace:
 
     Attributes:
         blocks: indices of the blocks recorded whole, ascending.
-        stride: every `stride`-th block of a sampled wave, from `first` on, is recorded whole.
+        stride, first: one of about every `stride` blocks is recorded whole: those of SM `first`.
         starts, ends: first instruction and end of every lifted block.
         entries: ENTRY per executed lifted block, warp after warp.
         warp_entries: where each warp's entries begin; warps of `blocks` in order.

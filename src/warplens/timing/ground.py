@@ -15,6 +15,7 @@ from warplens.execute.launch import turns_of
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.recorded import Recorded
 from warplens.execute.recorder import Recorder, Stretch
+from warplens.execute.rounds import Rounds
 from warplens.execute.tally import WARPS, Tally
 from warplens.execute.trace import BlockTrace
 from warplens.sass.model import RZ, Reg
@@ -34,7 +35,7 @@ class Window:
     work: float  # warp instructions of one, to its end
     trace: BlockTrace
     sms: int
-    stride: int
+    rounds: Rounds
     resident: int  # blocks of an SM
     is_last: bool  # the grid ends with blocks of this kind
     imbalance: float  # the busiest sub-partition's work over the mean
@@ -45,7 +46,7 @@ class Sample:
     """A trace and how it was taken.
 
     Attributes:
-        sms: SMs of a wave that were sampled; `stride`: from a block to the next of the same SM.
+        sms: SMs of a wave that were sampled; `rounds`: the SMs of blocks.
         execution: the counts of `executed` whole blocks.
         windows: of long blocks, the kinds of which the grid consists; `trace` is the first one's.
         works: the work of blocks all over the grid; None: it is taken to be alike.
@@ -57,7 +58,7 @@ class Sample:
 
     trace: BlockTrace
     sms: int
-    stride: int
+    rounds: Rounds
     execution: Execution
     executed: int
     windows: tuple[Window, ...] = ()
@@ -233,8 +234,8 @@ class Ground:
         run = self.turns(chosen.blocks)
         names = None if window or self.has_clusters else np.array(sorted(run), np.int64)
         recorder = Recorder(
-            chosen.stride, max(scale, LONG), window, cut=cut, first=chosen.first, names=names,
-            sizes=self.sizes,
+            chosen.rounds.sms, max(scale, LONG), window, cut=cut, first=chosen.first, names=names,
+            sizes=self.sizes, whole=chosen.whole,
         )  # fmt: skip
         execution = self._observed(recorder, chosen)
         return self._sample(chosen, recorder, execution, recorder.recorded())
@@ -243,11 +244,11 @@ class Ground:
         """The same for several plans; those for all blocks of the grid, of which each has another
         block recorded whole, are run once."""
         first, every = plans[0], np.arange(prod(self.config.grid))
-        whole = tuple(one.first for one in plans)
+        whole = np.unique(np.concatenate([one.whole for one in plans]))
         if self.has_clusters or any(len(one.blocks) < len(every) for one in plans):
             return [self.run(one, scale) for one in plans]
         recorder = Recorder(
-            first.stride, max(scale, LONG), also=whole, first=first.first, names=every,
+            first.rounds.sms, max(scale, LONG), whole=whole, first=first.first, names=every,
             sizes=self.sizes,
         )  # fmt: skip
         execution = self._observed(recorder, first)
@@ -275,6 +276,6 @@ class Ground:
         names = recorder.names
         works = works_of(self.config.grid, names, recorder.works) if len(names) else None
         return Sample(
-            trace=trace, sms=chosen.sms, stride=chosen.stride, execution=execution,
+            trace=trace, sms=chosen.sms, rounds=chosen.rounds, execution=execution,
             executed=len(run), works=works, extents=extents_of(self.memory),
         )  # fmt: skip

@@ -29,8 +29,9 @@ def lighter(question: Question, sample: Sample, active_sms: int) -> list[tuple[l
             return []
         work = works.every[0]
         working = work > _IDLE * work.max()
-    loads: Ints = np.bincount(np.arange(blocks)[working] % active_sms, minlength=active_sms)
-    mine = np.flatnonzero(working[sample.trace.first % active_sms :: active_sms])
+    place = sample.rounds.sm_of(np.arange(blocks)) % active_sms
+    loads: Ints = np.bincount(place[working], minlength=active_sms)
+    mine = np.flatnonzero(working[place == sample.trace.first % active_sms])
     if len(mine) < 2 or loads.max() > len(mine):
         return []
     found = [(list(range(replayed)), int((loads == len(mine)).sum()))]

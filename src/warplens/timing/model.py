@@ -81,6 +81,7 @@ _CORES = 2  # replays side by side: more memory would be needed for more
 _FEW = 2.0  # waves of blocks, in which it matters how long a block takes alone
 _BRIEF = 0.5  # of the longest block's work: a block of less tells what short ones take
 _AS_MUCH = 0.9  # of what its blocks would ask L2 for with as many as other SMs have
+_BY_TURNS = 1.25  # of the time in which the chip hands an SM a block: if one takes up to as long
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
 _TAGS = 1 / 3  # wavefronts of texture data to a set of tags, at least (texture_counts_sm90.json)
@@ -114,7 +115,7 @@ class Model:
     @once
     def wave(self) -> int:
         """Sampled blocks that run together: those of clusters bring all their blocks' SMs."""
-        places = len(np.unique(self.touched.sm_of(self.sample.stride)))
+        places = len(np.unique(self.touched.sm_of(self.sample.rounds.sms)))
         return max(self.sample.sms, places) * self.resident
 
     @once
@@ -135,7 +136,8 @@ class Model:
     def touched(self) -> Touched:
         """The lines that the sampled blocks touch."""
         trace = self.sample.trace
-        return Touched.of(trace.context, trace.lines, trace.first, trace.sampled)
+        rounds = self.sample.rounds
+        return Touched.of(trace.context, trace.lines, trace.first, trace.sampled, rounds)
 
     @once
     def answer(self) -> l2_answer.L2Answer:
@@ -164,13 +166,13 @@ class Model:
         """What is known of the sampled blocks' lines whatever L2 holds."""
         together = self.question.blocks <= self.resident * self.active_sms
         return line_facts(
-            self.touched, self.wave, self.sample.stride,
+            self.touched, self.wave, self.sample.rounds.sms,
             self.active_sms if self._has_sides() else 1, self.sample.extents, together,
         )  # fmt: skip
 
     def answer_of(self, size_bytes: float) -> l2_answer.L2Answer:
         """What an L2 of some size would hold, as the sample's share of it."""
-        room, stride = self._kept() / 128.0, self.sample.stride
+        room, stride = self._kept() / 128.0, self.sample.rounds.sms
         found = l2_answer.answer(
             self.touched, self.wave, size_bytes, stride, self.sharing, self._begins(),
             first_added(self.touched, room, self._grid()),
@@ -180,7 +182,7 @@ class Model:
     def _grid(self) -> added.Grid:
         """All blocks, for what they change."""
         sample = self.sample
-        return added.Grid(self.question.blocks, self.wave, sample.stride, sample.extents)
+        return added.Grid(self.question.blocks, self.wave, sample.rounds.sms, sample.extents)
 
     def _has_sides(self) -> bool:
         """Whether L2 has two sides."""
@@ -218,7 +220,7 @@ class Model:
     def sharing(self) -> Sharing:
         """The lines that the sample uses at a time, and those of the whole chip."""
         found = sharing(
-            self.touched, self.wave, self.active_sms, self.sample.stride,
+            self.touched, self.wave, self.active_sms, self.sample.rounds.sms,
             blocks=0 if self.sample.windows else self.question.blocks,
             size_lines=self.question.gpu.l2_size_bytes / 128, extents=self.sample.extents,
             grid=self.question.grid, sampled=self.sample.trace.sampled,
@@ -324,7 +326,7 @@ class Model:
         works, resident = self.sample.works, self.question.resident
         most = IN_STEP * self.active_sms * resident
         if works is not None and works.differ and works.total <= most:
-            of_sm = np.arange(works.total) % self.active_sms
+            of_sm = self.sample.rounds.sm_of(np.arange(works.total)) % self.active_sms
             work = np.bincount(of_sm, works.every[0], self.active_sms)
             mine = float(work[self.sample.trace.first % self.active_sms])
             return min(1.0, float(work.mean()) / max(1.0, mine))
@@ -405,12 +407,13 @@ class Model:
     @once
     def replayed(self) -> Replay:
         """The replay of the first sample: where SMs would work off blocks faster than the chip
-        hands them out, one in which they come as slowly from the first on."""
+        hands them out, or hardly slower, one in which they come as slowly from the first on: the
+        first ones begin all at once, and few are replayed until they no longer end together."""
         found, q = self.replay(), self.question
         many = q.blocks > IN_STEP * q.resident * self.active_sms
         if self.sample.windows or not many or self._is_uneven():
             return found
-        if steady_gap(found, q.resident) >= self.machine.launch_interval:
+        if steady_gap(found, q.resident) >= _BY_TURNS * self.machine.launch_interval:
             return found
         return self.replay(is_paced=True)
 
@@ -550,7 +553,7 @@ class Model:
         share = self.question.blocks / self.active_sms
         for number, window in enumerate(self.sample.windows):
             sample = replace(
-                self.sample, trace=window.trace, sms=window.sms, stride=window.stride, windows=()
+                self.sample, trace=window.trace, sms=window.sms, rounds=window.rounds, windows=()
             )
             question = replace(self.question, resident=window.resident)
             model = Model(question, sample) if number else self

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from warplens.execute import recorder as tracing
+from warplens.execute.rounds import Rounds
 
+Ints = npt.NDArray[np.int64]
 BUDGET = 4_000_000  # warp instructions run for a sample
 LONG_BUDGET = 56_000_000  # the same for long blocks: what is not kept is quick
 NEIGHBOURS = 80  # long blocks of other SMs that are worth a larger budget
@@ -19,7 +22,7 @@ WAVES = 4  # of an SM's resident blocks, more where blocks are short
 MAX_WAVES = 48
 _STEADY = 40_000  # warp instructions of one SM that give a steady rate
 _BESIDE = 4  # SMs beside each other that are sampled, at most; others are spread over the chip
-_GOLDEN = (5**0.5 - 1.0) / 2.0  # multiples of it lie far apart, however many there are
+GOLDEN = (5**0.5 - 1.0) / 2.0  # multiples of it lie far apart, however many there are
 _FILLED = 0.85  # of a table's capacity
 LONG = 4  # times the ordinary tables, where one block fills them
 LIGHT = 2.5  # the same for long blocks of other SMs: more take seconds and tell little
@@ -27,34 +30,41 @@ LIGHT = 2.5  # the same for long blocks of other SMs: more take seconds and tell
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Blocks to run, ascending; every `stride`-th block index is recorded whole, those of `sms - 1`
-    other SMs lightly.
+    """Blocks to run, ascending; those of one SM are recorded whole, those of `sms - 1` others
+    lightly.
 
-    `part`: how much of every block is kept, from its beginning; `first`: of the SM that is recorded
-    whole, its first block.
+    `rounds`: the SMs of blocks; `part`: how much of every block is kept, from its beginning;
+    `first`: the SM that is recorded whole.
     """
 
     blocks: tuple[int, ...]
-    stride: int
+    rounds: Rounds
     sms: int
     part: float = 1.0
     first: int = 0
 
+    @property
+    def whole(self) -> Ints:
+        """Those that are recorded whole."""
+        blocks = np.array(self.blocks, np.int64)
+        return np.asarray(blocks[self.rounds.sm_of(blocks) == self.first])
+
     def around(self, place: int, total: int) -> Plan:
         """As many blocks in the same places elsewhere in the grid; where each SM has one block,
         with that one recorded whole."""
-        rounds = -(-len(self.blocks) // self.sms)
-        last = max(0, -(-total // self.stride) - rounds)
-        begin = min(max(0, place // self.stride - rounds // 2), last) * self.stride
-        first = place if total <= self.stride else self.first
-        blocks = _of_neighbours(begin, rounds, self.stride, self.sms, total, first)
+        stride, rounds = self.rounds.sms, -(-len(self.blocks) // self.sms)
+        last = max(0, -(-total // stride) - rounds)
+        begin = min(max(0, place // stride - rounds // 2), last)
+        first = place if total <= stride else self.first
+        blocks = _of_neighbours(begin, rounds, self.rounds, self.sms, total, first)
         return replace(self, blocks=tuple(blocks), first=first)
 
 
-def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
+def plan(total: int, turns: Rounds, resident: int, costs: tuple[float, ...],
          scale: int = 1, least_waves: int = WAVES, *, cut: bool = False,
          first: int = 0) -> Plan:  # fmt: skip
-    """Chooses blocks. `costs`: instructions, entries, accesses, lines and global accesses of one.
+    """Chooses blocks. `turns`: the SMs of blocks; `costs`: instructions, entries, accesses, lines
+    and global accesses of one.
 
     `scale` multiplies what may be run and kept; above 1, all waves are taken as far as they fit.
     `cut`: of long blocks, only what is kept is run. `first`: the SM that is recorded whole.
@@ -62,7 +72,7 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     filled, budget = _FILLED * scale, float(BUDGET * scale)
     instructions, entries, accesses, lines, shared_by_all = (max(1.0, cost) for cost in costs)
     run, kept = instructions, 1.0
-    sms = min(sm_count, total)
+    sms = turns.sms
     per_sm = -(-total // sms)
     room = min(
         REPLAYED * scale / instructions, filled * tracing.MAX_ENTRIES / entries,
@@ -113,20 +123,18 @@ def plan(total: int, sm_count: int, resident: int, costs: tuple[float, ...],
     left = mine
     for done, wave in enumerate(picked.tolist()[::-1]):  # the last one may be small
         rounds = min(resident, per_sm - wave * resident, -(-left // (len(picked) - done)))
-        begin = wave * sms * resident
-        chosen = _of_neighbours(begin, rounds, sms, neighbours, total, first) + chosen
+        chosen = _of_neighbours(wave * resident, rounds, turns, neighbours, total, first) + chosen
         left -= rounds
     return Plan(
-        blocks=tuple(dict.fromkeys(chosen)), stride=sms, sms=neighbours, part=part, first=first
+        blocks=tuple(dict.fromkeys(chosen)), rounds=turns, sms=neighbours, part=part, first=first
     )
 
 
-def _of_neighbours(begin: int, rounds: int, stride: int, sms: int, total: int,
+def _of_neighbours(begin: int, rounds: int, turns: Rounds, sms: int, total: int,
                    first: int = 0) -> list[int]:  # fmt: skip
-    """The blocks of `sms` SMs, where each of `stride` SMs takes one after another."""
-    places = sorted((first + place) % stride for place in spread(stride, sms))
-    blocks = [begin + stride * k + place for k in range(rounds) for place in places]
-    return [block for block in blocks if block < total]
+    """The blocks of `sms` SMs in some rounds."""
+    places = [(first + place) % turns.sms for place in spread(turns.sms, sms)]
+    return [block for block in turns.blocks_of(places, begin, rounds) if block < total]
 
 
 def spread(stride: int, sms: int) -> list[int]:
@@ -137,7 +145,7 @@ def spread(stride: int, sms: int) -> list[int]:
     turn = 0
     while len(places) < sms:
         turn += 1
-        place = int(turn * _GOLDEN % 1.0 * stride)
+        place = int(turn * GOLDEN % 1.0 * stride)
         if place not in places:
             places.append(place)
     return sorted(places)

@@ -42,21 +42,22 @@ def lots(touched: Touched) -> Floats:
     DRAM beyond the shortest time, against the mean of that: exponentially distributed (measured,
     validation/data/loaded_sm90.json), most of it by rows.
 
-    Rows are numbered in the order in which they are first met, so where arrays lie does not matter,
-    and multiples of an irrational number spread the lots of any few of them evenly.
+    Rows are numbered in the order in which that SM first meets them, so where arrays lie does not
+    matter, nor what other SMs use, and multiples of an irrational number spread the lots of any few
+    of them evenly.
     """
     lots_of = sparse(len(touched.lines), np.float64)
     if not touched.n_lines:
         return lots_of
-    begins = np.flatnonzero(np.diff(touched.row, prepend=-1))
-    order = np.empty(len(begins), np.int64)
-    order[np.argsort(np.minimum.reduceat(touched.first, begins))] = np.arange(len(begins))
+    mine = touched.at[touched.is_replayed]
+    rows, first = np.unique(touched.row[touched.line[mine]], return_index=True)
+    order = np.zeros(int(touched.row[-1]) + 1, np.int64)
+    order[rows[np.argsort(first)]] = np.arange(len(rows))
     row = order[touched.row]
     of_line = row * ROW_LINES + (touched.lines[touched.first] >> 4) % ROW_LINES
     numbers = zip((row, of_line), _STEPS, strict=True)
     both = [-np.log(1.0 - (n * step + _FIRST) % 1.0) for n, step in numbers]
     found = _LEAST + (1.0 - _LEAST) * (_OF_ROWS * both[0] + (1.0 - _OF_ROWS) * both[1])
-    mine = touched.at[touched.is_replayed]
     lots_of[mine] = found[touched.line[mine]]
     return lots_of
 

@@ -1,10 +1,11 @@
 """Which blocks are traced: waves spread over the grid, one SM's whole, its neighbours' lightly.
 
-Block i of a wave runs on SM i modulo the number of SMs. Of every sampled wave the blocks of so many
-neighbouring SMs are run as the budget allows; those of the first SM are recorded whole and
-replayed, the others say what the L2 cache sees meanwhile. Of blocks so long that those an SM holds
-at once do not fit, only the beginning of every warp is kept: a window. Such blocks are sampled all
-over the grid first; where they do not do the same work, each kind gets a window of its own.
+Block i of the first wave runs on SM i modulo the number of SMs, those of later waves anywhere (see
+execute/rounds.py). Of every sampled wave the blocks of so many neighbouring SMs are run as the
+budget allows; those of the first SM are recorded whole and replayed, the others say what the L2
+cache sees meanwhile. Of blocks so long that those an SM holds at once do not fit, only the
+beginning of every warp is kept: a window. Such blocks are sampled all over the grid first; where
+they do not do the same work, each kind gets a window of its own.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ from warplens.execute.executable import KernelCode
 from warplens.execute.execution import Execution
 from warplens.execute.memory import DeviceMemory
 from warplens.execute.recorder import Stretch
+from warplens.execute.rounds import Rounds
 from warplens.execute.tally import WARPS
 from warplens.execute.trace import BlockTrace
 from warplens.lift.regions.watch import Watch
 from warplens.timing.fresh import fresh_reads
 from warplens.timing.ground import Ground, Sample, Tallied, Window
-from warplens.timing.plans import LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
+from warplens.timing.plans import GOLDEN, LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance, load_the_same
 from warplens.timing.touched import Touched
 from warplens.timing.works import LONGER, Works, all_works, joined, kinds, strewn, works_of
@@ -56,6 +58,7 @@ _MAX_TOGETHER = 20_000  # blocks that are run in full because they wait for each
 _WAITING = 200_000  # loop iterations after which a block alone seems to wait for others,
 _SURELY_WAITING = 5_000_000  # and after which it does; of one that ends before all others may, too
 _MAX_STEPS = 20_000_000  # loop iterations of a sample; blocks that wait for others never end
+_MOST_ROUNDS = 4096  # of blocks that are told apart by their work
 _DRAWN = 0.85  # of the longest warp's work, if a block's warps run by turns: less, if they draw it
 _FIRST_OF, _MOST = 8, 0.5  # the first of so many parts of the blocks do so much of the work
 _FOR_NOBODY = 50  # times that where blocks see nothing of each other: volatile accesses count, too
@@ -109,8 +112,8 @@ def record(code: KernelCode, image: engine.ModuleImage,
             if _is_drawn(works):
                 return _together(ground, places)
             if works.differ:
-                sms = min(config.sm_count, total)
-                chosen = _typical_sm(works, sms, places.blocks)[0]
+                rounds = Rounds(min(config.sm_count, total))
+                chosen = _typical_sm(works, rounds, places.blocks)[0]
                 return replace(_all(ground, chosen) or first, works=works)
         sample = None if works.differ else _alike(ground, first, places, scale, some)
         if total <= config.sm_count:
@@ -172,14 +175,15 @@ def _end_of_its_own(ground: Ground, some: Tallied, end: Tallied) -> Sample | Non
 
 def _alone(block: int) -> Plan:
     """One block, recorded whole."""
-    return Plan(blocks=(block,), stride=1, sms=1)
+    return Plan(blocks=(block,), rounds=Rounds(1), sms=1)
 
 
 def _alike(ground: Ground, first: Sample, places: Residency, scale: int,
            some: Tallied | None = None) -> Sample:  # fmt: skip
     """A sample of blocks that are as much work as the first one; `some` have been run."""
-    total, config = prod(ground.config.grid), ground.config
-    chosen = plan(total, config.sm_count, places.blocks, _costs(first), scale, cut=ground.can_cut)
+    total = prod(ground.config.grid)
+    rounds = _rounds(ground, places.blocks)
+    chosen = plan(total, rounds, places.blocks, _costs(first), scale, cut=ground.can_cut)
     if chosen.blocks == (0,):
         return first
     if chosen.part < 1.0:
@@ -190,18 +194,17 @@ def _alike(ground: Ground, first: Sample, places: Residency, scale: int,
 
 def _unlike(ground: Ground, known: Works, places: Residency, scale: int) -> Sample:
     """A sample of blocks that are not the same work: first it is found out what work they are."""
-    config, total = ground.config, prod(ground.config.grid)
+    total = prod(ground.config.grid)
     works = all_works(known, ground.counted)
-    sms = min(config.sm_count, total)
-    first, mean = _typical_sm(works, sms, places.blocks)
+    rounds = _rounds(ground, places.blocks)
+    rounds, first, mean = _sm_of_all_kinds(works, rounds, places.blocks)
     most = int(np.argmax(works.whole))
     long = ground.run(_alone(int(works.places[most])), max(scale, LONG))
     per_work = mean / max(1.0, float(works.whole[most]))
     costs = tuple(cost * per_work for cost in _costs(long))
     chosen = plan(
-        total, config.sm_count, places.blocks, costs, scale, MAX_WAVES, first=first,
-        cut=ground.can_cut,
-    )  # fmt: skip
+        total, rounds, places.blocks, costs, scale, MAX_WAVES, first=first, cut=ground.can_cut
+    )
     if len(chosen.blocks) // chosen.sms * mean > REPLAYED * scale and not _in_turn(works):
         chosen = replace(chosen, part=0.0)  # each kind by itself
     if chosen.part < 1.0:
@@ -233,7 +236,7 @@ def _one_by_one(ground: Ground, known: Works, sample: Sample | None, places: Res
         return None
     costs = _costs(ground.run(_alone(int(chosen[0])), max(scale, LONG)))
     plans = [
-        plan(total, total, places.blocks, costs, scale, first=block, cut=ground.can_cut)
+        plan(total, Rounds(total), places.blocks, costs, scale, first=block, cut=ground.can_cut)
         for block in chosen.tolist()
     ]
     if any(one.part < 1.0 for one in plans):
@@ -242,17 +245,26 @@ def _one_by_one(ground: Ground, known: Works, sample: Sample | None, places: Res
     return replace(found[0], unlike=tuple(zip(found, shares.tolist(), strict=True)))
 
 
+def _rounds(ground: Ground, resident: int) -> Rounds:
+    """Which SMs blocks come to, of which an SM holds so many at once; clusters come in turn."""
+    total = prod(ground.config.grid)
+    sms = min(ground.config.sm_count, total)
+    if ground.has_clusters:
+        return Rounds(sms)
+    return Rounds(sms, (0,) * min(resident, -(-total // sms)), total // sms)
+
+
 def _in_turn(works: Works) -> bool:
     """Whether unlike blocks follow each other all over the grid."""
     some = np.linspace(0, len(works.places) - 1, min(64, len(works.places))).astype(np.int64)
     return len(kinds_of(works.whole[some])) == 1
 
 
-def _typical_sm(works: Works, sms: int, resident: int) -> tuple[int, float]:
+def _typical_sm(works: Works, rounds: Rounds, resident: int) -> tuple[int, float]:
     """The SM to replay, and the mean work of its blocks: of few waves the one that ends last, of
     many one with as much work as others, not less."""
     whole, longest = works.every
-    of_sm = np.arange(len(whole)) % sms
+    sms, of_sm = rounds.sms, rounds.sm_of(np.arange(len(whole)))
     work = np.bincount(of_sm, whole, sms)
     blocks = np.bincount(of_sm, minlength=sms)
     if len(whole) <= IN_STEP * resident * sms:
@@ -260,9 +272,34 @@ def _typical_sm(works: Works, sms: int, resident: int) -> tuple[int, float]:
         np.maximum.at(slowest, of_sm, longest)
         chosen = int(np.argmax((work / _RATE) ** 2 + (slowest * _LATENCY) ** 2))
     else:
-        more = work / blocks - whole.mean()
-        chosen = int(np.argmin(np.where(more >= 0.0, more, np.inf)))
+        chosen = _as_much(work / blocks - whole.mean())
     return chosen, float(work[chosen] / blocks[chosen])
+
+
+def _as_much(more: Floats) -> int:
+    """The SM that has least more work than the mean one, of how much more each has."""
+    return int(np.argmin(np.where(more >= 0.0, more, np.inf)))
+
+
+def _sm_of_all_kinds(works: Works, rounds: Rounds,
+                     resident: int) -> tuple[Rounds, int, float]:  # fmt: skip
+    """The SM to replay of a grid of more than one wave, and the mean work of its blocks: one that
+    has as much as others in the first wave, and of later rounds some blocks of much work and some
+    of little, in no order, as many as there are. All have about as much in the end, since who has
+    long ones takes fewer. Of one wave, or of very many, the typical one."""
+    sms, known, end = rounds.sms, len(rounds.turned), rounds.whole
+    if not known < end < _MOST_ROUNDS:
+        return rounds, *_typical_sm(works, rounds, resident)
+    whole = works.every[0][: end * sms].reshape(-1, sms)
+    of_first = whole[:known].sum(axis=0)
+    first = _as_much(of_first - of_first.mean())
+    later = whole[known:]
+    order = np.lexsort((np.random.default_rng(0).random(later.shape), later), axis=1)
+    number = np.arange(known, end)
+    place = order[number - known, (number * GOLDEN % 1.0 * sms).astype(np.int64)]
+    rounds = rounds._replace(turned=(*rounds.turned, *((place - first) % sms).tolist()))
+    mine = rounds.sm_of(np.arange(works.total)) == first
+    return rounds, first, float(works.every[0][mine].mean())
 
 
 def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
@@ -287,7 +324,8 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
         lengths = lengths[lengths.any(axis=1)]
         resident = room.with_living(float((lengths.sum(axis=1) / lengths.max(axis=1)).mean()))
         resident = max(room.blocks, min(resident, int(share * total / config.sm_count)))
-        chosen = plan(total, config.sm_count, resident, costs, scale, cut=cut)
+        rounds = _rounds(ground, resident)
+        chosen = plan(total, rounds, resident, costs, scale, cut=cut)
         place = int(places[members[len(members) // 2]])
         warp = float(longest[members].mean()) / costs[0]
         waves = total / (resident * config.sm_count)
@@ -301,7 +339,7 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
         )
         found.append(Window(
             share=share, work=work, trace=sample.trace, sms=chosen.sms,
-            stride=chosen.stride, resident=resident,
+            rounds=chosen.rounds, resident=resident,
             is_last=len(places) - 1 in members,
             imbalance=imbalance(
                 lengths[:, : room.warps_per_block].sum(axis=0), _kept(sample.trace),
@@ -309,7 +347,7 @@ def _windows(ground: Ground, first: Sample, room: Residency, scale: int,
             ),
         ))  # fmt: skip
     return Sample(
-        trace=found[0].trace, sms=found[0].sms, stride=found[0].stride, execution=execution,
+        trace=found[0].trace, sms=found[0].sms, rounds=found[0].rounds, execution=execution,
         executed=counts.shape[0] * counts.shape[1], windows=tuple(found), extents=first.extents,
     )  # fmt: skip
 
@@ -443,7 +481,9 @@ def _all(ground: Ground, first: int = 0) -> Sample | None:
     total = prod(ground.config.grid)
     sms = min(ground.config.sm_count, total)
     try:
-        return ground.run(Plan(blocks=tuple(range(total)), stride=sms, sms=sms, first=first))
+        return ground.run(Plan(
+            blocks=tuple(range(total)), rounds=Rounds(sms), sms=sms, first=first
+        ))
     except WarplensError:
         return None
 
@@ -458,8 +498,7 @@ def _together(ground: Ground, places: Residency) -> Sample | None:
         found = _all(ground) or found
     if found is None or found.works is None or not found.works.differ:
         return found
-    sms = min(ground.config.sm_count, found.works.total)
-    chosen = _typical_sm(found.works, sms, places.blocks)[0]
+    chosen = _typical_sm(found.works, found.rounds, places.blocks)[0]
     again = _all(ground, chosen) if chosen else found
     return found if again is None else replace(again, works=found.works)
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
+from warplens.execute.rounds import Rounds
 from warplens.execute.trace import warps_of
 from warplens.timing.once import once
 from warplens.timing.state import PAGE_LINES, Ints, Records
@@ -37,6 +38,7 @@ class Touched:
         first: per line where in `lines` it stands first.
         offset: the first block of the SM that is replayed.
         sampled: blocks, those that touch nothing among them.
+        rounds: the SMs of blocks; None: all in turn.
     """
 
     context: Records
@@ -54,6 +56,7 @@ class Touched:
     first: Numbers
     offset: int = 0
     sampled: int = 0
+    rounds: Rounds | None = None
 
     @property
     def pages(self) -> int:
@@ -99,9 +102,9 @@ class Touched:
         return np.repeat(np.arange(len(begins)), np.diff(begins, prepend=0))
 
     def sm_of(self, stride: int) -> Ints:
-        """Per block the SM that runs it, from the one that is replayed; every `stride`-th block of
-        the grid runs on the same."""
-        found: Ints = (self.blocks - self.offset) % stride
+        """Per block which of `stride` SMs runs it, counted from the one that is replayed."""
+        rounds = self.rounds or Rounds(stride)
+        found: Ints = (rounds.sm_of(self.blocks) - self.offset) % stride
         return found
 
     @once
@@ -138,7 +141,8 @@ class Touched:
         return len(self.row)
 
     @classmethod
-    def of(cls, context: Records, lines: Ints, offset: int = 0, sampled: int = 0) -> Touched:
+    def of(cls, context: Records, lines: Ints, offset: int = 0, sampled: int = 0,
+           rounds: Rounds | None = None) -> Touched:  # fmt: skip
         """Of a trace's tables."""
         blocks, block = numbered(context["block"])
         warp = warps_of(context)
@@ -154,7 +158,7 @@ class Touched:
         return cls(
             context=context, lines=lines, blocks=blocks, block=block, warp=warp, by_warp=by_warp,
             at=at, access=access, used=used, user=user, line=line, row=row,
-            first=first, offset=offset, sampled=max(sampled, len(blocks)),
+            first=first, offset=offset, sampled=max(sampled, len(blocks)), rounds=rounds,
         )  # fmt: skip
 
 
