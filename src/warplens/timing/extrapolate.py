@@ -20,6 +20,7 @@ _ALL = 0.97  # of the warps
 _FILLED = 0.3  # of a replay's instructions, after which caches are filled
 _LEAST_FULL = 0.1  # of a replay: with all its places taken, to tell how warps are then
 _LEAST_NOTES = 8  # of a replay, to fit a line to its progress
+_HARDLY_SLOWER, _UNSTEADY = 1.25, 0.1  # see keeps_up
 _LAST_FREE = (
     "atomic_free", "l2_free", "answers_free", "l2_write_free", "partial_free", "fill_free",
     "dram_free", "port_free", "port_write_free",
@@ -351,6 +352,14 @@ def steady_gap(replay: Replay, resident: int) -> float:
     bounds if too few ended."""
     rate, n = _steady(replay, resident)[0], replay.blocks
     return replay.instructions / n / rate if n > 2 * resident and rate > 0.0 else 1e30
+
+
+def keeps_up(replay: Replay, resident: int, interval: float) -> bool:
+    """Whether an SM works off blocks as fast as the chip hands them out, one each `interval`; or
+    hardly slower, while the replay's halves differ: its first blocks begin all at once, and too few
+    were replayed until they no longer ended together."""
+    gap, error = steady_gap(replay, resident), _steady(replay, resident)[1]
+    return gap < interval or (gap < _HARDLY_SLOWER * interval and error > _UNSTEADY)
 
 
 def _slope(replay: Replay, begin: float, n: int) -> float:

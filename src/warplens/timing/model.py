@@ -21,10 +21,10 @@ from warplens.timing.extrapolate import (
     ended_by,
     extrapolate,
     inner_rate,
+    keeps_up,
     most_of_an_sm,
     on_chip,
     replayed_blocks,
-    steady_gap,
 )
 from warplens.timing.ground import Sample
 from warplens.timing.in_step import LOOP
@@ -81,7 +81,6 @@ _CORES = 2  # replays side by side: more memory would be needed for more
 _FEW = 2.0  # waves of blocks, in which it matters how long a block takes alone
 _BRIEF = 0.5  # of the longest block's work: a block of less tells what short ones take
 _AS_MUCH = 0.9  # of what its blocks would ask L2 for with as many as other SMs have
-_BY_TURNS = 1.25  # of the time in which the chip hands an SM a block: if one takes up to as long
 _STEPS_TO_HITS = 60
 _NOTES = 1024  # kept of a replay's progress
 _TAGS = 1 / 3  # wavefronts of texture data to a set of tags, at least (texture_counts_sm90.json)
@@ -407,13 +406,12 @@ class Model:
     @once
     def replayed(self) -> Replay:
         """The replay of the first sample: where SMs would work off blocks faster than the chip
-        hands them out, or hardly slower, one in which they come as slowly from the first on: the
-        first ones begin all at once, and few are replayed until they no longer end together."""
+        hands them out, one in which they come as slowly from the first on."""
         found, q = self.replay(), self.question
         many = q.blocks > IN_STEP * q.resident * self.active_sms
         if self.sample.windows or not many or self._is_uneven():
             return found
-        if steady_gap(found, q.resident) >= _BY_TURNS * self.machine.launch_interval:
+        if not keeps_up(found, q.resident, self.machine.launch_interval):
             return found
         return self.replay(is_paced=True)
 
