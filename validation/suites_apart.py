@@ -73,25 +73,32 @@ def _typed(problem: str, values: list[Any]) -> bool:
     return True
 
 
-def _predicted(job: tuple[str, str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """What the model says of a launch of a cubin."""
+def launched(gpu: str, cubin: str, case: dict[str, Any]) -> Any:
+    """The predicted launch of a packed cubin.
+
+    Raises:
+        Exception: whatever the model refuses it with.
+    """
     import warplens as wl
     from warplens.cli._launch_arguments import parse
 
+    module = wl.Device(gpu, clock=suites_time.CLOCK_MHZ).load(base64.b64decode(cubin))
+    values = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
+    shape = tuple(case["grid"]), tuple(case["block"]), 0, case.get("shared", 0)
+    while True:
+        try:
+            return module[case["mangled"]].predict[shape](*values)
+        except wl.ArgumentError as problem:
+            if not _typed(str(problem), values):
+                raise
+
+
+def _predicted(job: tuple[str, str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """What the model says of a launch of a cubin."""
     gpu, cubin, case = job
     began = time.time()
     try:
-        module = wl.Device(gpu, clock=suites_time.CLOCK_MHZ).load(base64.b64decode(cubin))
-        values = [parse(text, seed=index) for index, text in enumerate(case["arguments"])]
-        shape = tuple(case["grid"]), tuple(case["block"]), 0, case.get("shared", 0)
-        while True:
-            try:
-                launch = module[case["mangled"]].predict[shape](*values)
-                break
-            except wl.ArgumentError as problem:
-                if not _typed(str(problem), values):
-                    raise
-        row = suites_time.told(launch)
+        row = suites_time.told(launched(gpu, cubin, case))
     except Exception as problem:  # one launch must not end the others
         row = {"problem": f"{type(problem).__name__}: {problem}"[:400]}
     return case["key"], {**row, "wall_s": round(time.time() - began, 2)}

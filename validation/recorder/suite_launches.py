@@ -14,12 +14,14 @@ import hashlib
 import json
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from build import Nvrtc
+from cuda_driver import Array
 from kinds import Bench
 from launches import REASONS, STATES
 from session import Session
@@ -70,6 +72,15 @@ def _structure(value: bytes | np.void) -> Any:
     return (ct.c_ubyte * len(text)).from_buffer_copy(text)
 
 
+class Placed(NamedTuple):
+    """A launch, what puts its arrays back as they were first, what it left in them, their end."""
+
+    launch: Callable[[], None]
+    prepare: Callable[[], None]
+    left: Callable[[], list[Array]]
+    free: Callable[[], None]
+
+
 class Launches(Bench):
     """One launch after another."""
 
@@ -78,8 +89,8 @@ class Launches(Bench):
         self.session = session
         self.modules: dict[str, Any] = {}
 
-    def told(self, case: Case, given: list[Any]) -> dict[str, Any]:
-        """Times, states, some counters and digests of the arrays after one launch."""
+    def placed(self, case: Case, given: list[Any]) -> Placed:
+        """A launch on its arrays."""
         driver = self.driver
         if case["cubin"] not in self.modules:
             self.modules[case["cubin"]] = driver.load(self.session.cubin(case["cubin"]))
@@ -101,16 +112,26 @@ class Launches(Bench):
                 driver.copy(places[i], first[i], one.nbytes)
             self.flush()
 
-        prepare()
-        launch()
-        driver.synchronize()
-        left = [hashlib.sha256(driver.download(places[i], one.size, one.dtype).tobytes())
-                .hexdigest()[:16] for i, one in arrays.items()]  # fmt: skip
-        times = self.middle(launch, prepare, TIMES, REPEATS)
-        more = self.middle(launch, prepare, (*STATES, *COUNTS), 1)
+        def left() -> list[Array]:
+            return [driver.download(places[i], one.size, one.dtype) for i, one in arrays.items()]
+
+        def free() -> None:
+            for place in (*places.values(), *first.values()):
+                driver.free(place)
+
+        return Placed(launch, prepare, left, free)
+
+    def told(self, case: Case, given: list[Any]) -> dict[str, Any]:
+        """Times, states, some counters and digests of the arrays after one launch."""
+        placed = self.placed(case, given)
+        placed.prepare()
+        placed.launch()
+        self.driver.synchronize()
+        left = [hashlib.sha256(one.tobytes()).hexdigest()[:16] for one in placed.left()]
+        times = self.middle(placed.launch, placed.prepare, TIMES, REPEATS)
+        more = self.middle(placed.launch, placed.prepare, (*STATES, *COUNTS), 1)
         stalls = {reason: round(more[name]) for reason, name in zip(REASONS, STATES, strict=True)}
-        for place in (*places.values(), *first.values()):
-            driver.free(place)
+        placed.free()
         return {
             "stall": max(stalls, key=lambda reason: stalls[reason]),
             "stalls": {reason: cycles for reason, cycles in stalls.items() if cycles},
