@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.timing.touching import touched
+from warplens.execute.sorting import sorted_by
 from warplens.timing.once import once
 from warplens.timing.touched import (
     counted,
@@ -15,8 +16,8 @@ from warplens.timing.touched import (
     distinct,
     firsts,
     numbered,
+    numbers_of,
     ranks,
-    sorted_by,
     times_of,
     users_of,
 )
@@ -28,7 +29,7 @@ def _values(spread: int) -> np.ndarray:
     return np.random.default_rng(spread).integers(-spread, spread, COUNT)
 
 
-@pytest.mark.parametrize("spread", [1, 40, 5000, 40_000, 1 << 40])
+@pytest.mark.parametrize("spread", [1, 40, 5000, 40_000, 120_000, 1 << 40])
 def test_values_are_numbered_as_unique_does(spread: int) -> None:
     """In a table, and by sorting where they lie far apart."""
     values = _values(spread)
@@ -36,6 +37,7 @@ def test_values_are_numbered_as_unique_does(spread: int) -> None:
     found = numbered(values)
     np.testing.assert_array_equal(found[0], names)
     np.testing.assert_array_equal(found[1], place)
+    np.testing.assert_array_equal(numbers_of(values), place)
     np.testing.assert_array_equal(distinct(values), names)
     first = np.unique(values, return_index=True)[1]
     np.testing.assert_array_equal(firsts(place, len(names)), first)

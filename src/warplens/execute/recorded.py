@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.execute.coalescing import DEPTH_SHIFT
+from warplens.execute.sorting import sorted_by
 from warplens.execute.trace import ELSEWHERE, BlockTrace, picked
 from warplens.lift import layout as at
 
@@ -50,10 +51,11 @@ class Recorded:
         key = np.searchsorted(blocks, block_of).astype(np.int32)
         key *= warps_per_block
         key += entries["warp"]
+        warps = len(blocks) * warps_per_block
         if lost is not None:
-            key[lost] = -1
-        order = np.argsort(key, kind="stable").astype(np.int32)
-        order = order[0 if lost is None else np.count_nonzero(lost) :]
+            key[lost] = warps  # behind all others
+        order = sorted_by(key, warps + 1)
+        order = order[: len(order) - (0 if lost is None else np.count_nonzero(lost))]
         key = key[order]
         rank = np.full(len(entries), -1, np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
@@ -61,13 +63,13 @@ class Recorded:
         number = rank[accesses["entry"][own]]
         if lost is not None:
             own, number = own[number >= 0], number[number >= 0]
-        in_turn = np.argsort(number, kind="stable")
+        in_turn = sorted_by(number, len(order))
         mine = picked(accesses, own[in_turn])
         mine["entry"] = number[in_turn]
         del rank, own, number, in_turn
         context = picked(accesses, accesses["space"] == at.SPACE_GLOBAL)
         context["entry"] = np.minimum(context["entry"], 0)
-        warps = np.arange(len(blocks) * warps_per_block + 1, dtype=np.int32)
+        begins = np.arange(warps + 1, dtype=np.int32)
         depths = np.empty(len(self.lines), np.int16)
         np.right_shift(self.lines, DEPTH_SHIFT, out=depths, casting="unsafe")
         return BlockTrace(
@@ -77,9 +79,9 @@ class Recorded:
             starts=np.array([b.start for b in lifted_blocks], np.int64),
             ends=np.array([b.end for b in lifted_blocks], np.int64),
             entries=picked(entries["entry"], order),
-            warp_entries=np.searchsorted(key, warps).astype(np.int64),
+            warp_entries=np.searchsorted(key, begins).astype(np.int64),
             accesses=mine,
-            warp_accesses=np.searchsorted(key[mine["entry"]], warps).astype(np.int64),
+            warp_accesses=np.searchsorted(key[mine["entry"]], begins).astype(np.int64),
             lines=self.lines & (1 << DEPTH_SHIFT) - 1,
             depths=depths,
             context=context,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
+from warplens.execute.sorting import sorted_by
 from warplens.timing.state import SLICE_LINES, Floats, Ints
 from warplens.timing.touched import (
     Numbers,
@@ -16,8 +17,8 @@ from warplens.timing.touched import (
     different,
     distinct,
     numbered,
+    numbers_of,
     ranks,
-    sorted_by,
     times_of,
     users_of,
     which_of,
@@ -118,10 +119,10 @@ class _InTurn(NamedTuple):
     begins: Numbers
     ends: Numbers
 
-    def different(self, group: Numbers, item_of: Numbers) -> Ints:
+    def different(self, group: Numbers, item_of: Numbers) -> Numbers:
         """How many different items, warps or blocks by their accesses, each group has."""
-        found = np.zeros(int(group.max()) + 1, np.int64)
-        _count_different(*self, group, item_of, np.zeros(len(found), np.int64), found)
+        found, last = np.zeros((2, int(group.max()) + 1), np.int32)
+        _count_different(*self, group, item_of, last, found)
         return found
 
 
@@ -133,7 +134,7 @@ def _in_turn(touched: Touched, is_atomic: npt.NDArray[np.bool_]) -> _InTurn:
 
 @native
 def _count_different(accesses: Numbers, begins: Numbers, ends: Numbers, group: Numbers,
-                     item_of: Numbers, last: Ints, found: Ints) -> None:  # fmt: skip
+                     item_of: Numbers, last: Numbers, found: Numbers) -> None:  # fmt: skip
     """Counts for its group what is of another item than the one before it there."""
     for i in range(accesses.size):
         access = accesses[i]
@@ -191,10 +192,10 @@ def _meetings(touched: Touched, atomics: _Atomics) -> Numbers:
     word_of = np.where(one, made["words"].astype(np.int32) + 1, 0).astype(np.int32)
     places = np.empty(len(atomics.at), np.int64)
     _note_places(atomics.at, atomics.access, touched.lines, word_of, places)
-    place = numbered(places)[1]
+    place = numbers_of(places)
     _note_steps(place, atomics.access, step_of, int(step_of.max()) + 1, places)
     del place
-    return numbered(places)[1]
+    return numbers_of(places)
 
 
 @native

@@ -44,8 +44,8 @@ _ALONE = 0.5  # of a fetch falls to this SM: more than to any other
 # written, in which step the last came, by which fetches its halves did, when it was used last, and
 # how many lines had come until then
 _PLACE = np.dtype([
-    ("fetched", "i8"), ("used", "i8"), ("line", "i4"), ("by", "i4", 2), ("came", "i4"),
-    ("valid", "u1"), ("written", "u1"),
+    ("fetched", "i8"), ("by", "i4", 2), ("used", "i4"), ("line", "i4"), ("came", "i4"),
+    ("valid", "u1"), ("written", "u1"), ("unused", "u2"),
 ])  # fmt: skip
 
 
@@ -61,12 +61,13 @@ def _walk(accesses: Records, asking: Ints, lines: Ints, numbers: Ints, order: In
     if it has one. `between`: the lines that come before each of the waves, of so many steps, and
     that nobody asks for here; but for those that stay (by their numbers), what was used longer ago
     than all places' worth of lines is gone."""
-    brought = clock = used = wave = others = 0
-    room = ways.shape[0] * _WAYS
+    brought = clock = used = others = 0
+    room, end = ways.shape[0] * _WAYS, waves
     for i in range(order.size):
         access, asks = accesses[order[i]], asking[order[i]]
-        if (steps[i] - 1) // waves != wave:
+        if steps[i] > end:
             wave = (steps[i] - 1) // waves
+            end = (wave + 1) * waves
             others += min(between[wave], room + 1)
         first, count = access.first_line, access.n_lines
         kind, step = access.kind, steps[i]

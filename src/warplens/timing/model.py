@@ -295,8 +295,8 @@ class Model:
         """The share of the lines that L2 held before, and where others had use for them; of those
         that others bring as they begin half, for half of the others are near."""
         ranges = [one for one in self.question.held if not one.near]
-        lines = self.touched.lines >> 4
-        held = float(shares(lines, ranges).mean()) if ranges and len(lines) else 0.0
+        lines = self.touched.lines
+        held = float(shares(lines >> 4, ranges).mean()) if ranges and len(lines) else 0.0
         return min(1.0, held + 0.5 * self.answer.of_others)
 
     def _local_missing(self, room: float, of_all: float) -> float:

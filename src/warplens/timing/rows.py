@@ -15,6 +15,7 @@ from warplens.timing.touched import (
     numbered,
     order_of_pairs,
     users_of,
+    which_of,
 )
 
 _READ, _WRITE, _ATOMIC = 1, 2, 4
@@ -50,15 +51,18 @@ def lots(touched: Touched) -> Floats:
     if not touched.n_lines:
         return lots_of
     mine = touched.at[touched.is_replayed]
-    rows, first = np.unique(touched.row[touched.line[mine]], return_index=True)
+    its = touched.line[mine]
+    rows, first = np.unique(touched.row[its], return_index=True)
     order = np.zeros(int(touched.row[-1]) + 1, np.int64)
     order[rows[np.argsort(first)]] = np.arange(len(rows))
-    row = order[touched.row]
-    of_line = row * ROW_LINES + (touched.lines[touched.first] >> 4) % ROW_LINES
+    some = np.flatnonzero(which_of(its, touched.n_lines))  # of the lines, those that it uses
+    row = order[touched.row[some]]
+    of_line = row * ROW_LINES + (touched.lines[touched.first[some]] >> 4) % ROW_LINES
     numbers = zip((row, of_line), _STEPS, strict=True)
     both = [-np.log(1.0 - (n * step + _FIRST) % 1.0) for n, step in numbers]
-    found = _LEAST + (1.0 - _LEAST) * (_OF_ROWS * both[0] + (1.0 - _OF_ROWS) * both[1])
-    lots_of[mine] = found[touched.line[mine]]
+    found = sparse(touched.n_lines, np.float64)
+    found[some] = _LEAST + (1.0 - _LEAST) * (_OF_ROWS * both[0] + (1.0 - _OF_ROWS) * both[1])
+    lots_of[mine] = found[its]
     return lots_of
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.rounds import Rounds
+from warplens.execute.sorting import sort_by, sorted_by
 from warplens.execute.trace import warps_of
 from warplens.timing.once import once
 from warplens.timing.state import PAGE_LINES, Ints, Records
@@ -19,7 +20,9 @@ Numbers = npt.NDArray[np.int32]  # of what one table holds: half of what 64 bits
 _READ, _WRITE, _ATOMIC = 1, 2, 4
 _TABLE = 32  # places of a table for each use of a line, up to which it is quicker than sorting
 _WORD = 32  # units that an element of a mask stands for
-_SPARSE = 32  # bits of a table for each value: beyond that sorting is as quick
+# Bits of a table for each value, beyond which sorting is as quick: of a table of so many in all
+# for fewer values, since it takes memory, too
+_SPARSE, _SPARSER, _SMALL = 32, 96, 1 << 26
 ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
 
 
@@ -149,7 +152,9 @@ class Touched:
         names, line = numbered(lines >> 4)
         first = firsts(line, len(names))
         row = np.cumsum(np.diff(names // ROW_LINES, prepend=-1) != 0, dtype=np.int32) - 1
-        by_warp = np.argsort(warp, kind="stable").astype(np.int32)
+        warps, its_warp = numbered(warp)
+        by_warp = sorted_by(its_warp, len(warps))
+        del its_warp
         uses = int(context["n_lines"].sum(dtype=np.int64))
         at, access, user = (np.empty(uses, np.int32) for _ in range(3))
         _spread(context, block, at, access, user)
@@ -240,7 +245,7 @@ def _names_of(there: Words, low: int, names: Ints) -> None:
 
 
 @native
-def _places_of(values: Ints, low: int, there: Words, before: Ints, found: Numbers) -> None:
+def _places_of(values: Ints, low: int, there: Words, before: Numbers, found: Numbers) -> None:
     for i in range(values.size):
         at = values[i] - low
         word = at // _WORD
@@ -251,7 +256,8 @@ def _bits_of(values: Ints) -> tuple[int, Words] | None:
     """The least of some values, and a bit for each number from it on that is among them; None where
     they lie so far apart, or are so few, that sorting is as quick."""
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    if not len(values) or high - low > _SPARSE * len(values) + 1024:
+    most = max(_SPARSE * len(values) + 1024, min(_SPARSER * len(values), _SMALL))
+    if not len(values) or high - low > most:
         return None
     there = np.zeros((high - low) // _WORD + 1, np.uint32)
     _note_bits(values, low, there)
@@ -269,45 +275,38 @@ def numbered(values: npt.NDArray[Any]) -> tuple[Ints, Numbers]:
         names, inverse = np.unique(values, return_inverse=True)
         return names, inverse.astype(np.int32)
     low, there = table
-    ones = np.bitwise_count(there)
-    before = np.cumsum(ones, dtype=np.int64) - ones
-    names = np.empty(int(before[-1]) + int(ones[-1]), np.int64)
+    before = _before(there)
+    names = np.empty(int(before[-1]) + int(np.bitwise_count(there[-1])), np.int64)
     place = np.empty(len(values), np.int32)
     _names_of(there, low, names)
     _places_of(values, low, there, before, place)
     return names, place
 
 
-@native
-def _sort_by(keys: npt.NDArray[Any], before: Numbers, after: Numbers, counts: Ints) -> None:
-    """Sorts indices by their keys, those of equal keys in the order in which they stood."""
-    for i in range(counts.size):
-        counts[i] = 0
-    for i in range(keys.size):
-        counts[keys[i]] += 1
-    total = 0
-    for i in range(counts.size):
-        count = counts[i]
-        counts[i] = total
-        total += count
-    for i in range(before.size):
-        index = before[i]
-        after[counts[keys[index]]] = index
-        counts[keys[index]] += 1
+def numbers_of(values: Ints) -> Numbers:
+    """Per element the place of its value among all, as `numbered` gives it: of many values that are
+    nearly all different the list of them takes as much room."""
+    table = _bits_of(values)
+    if table is None:
+        return numbered(values)[1]
+    place = np.empty(len(values), np.int32)
+    _places_of(values, *table, _before(table[1]), place)
+    return place
+
+
+def _before(there: Words) -> Numbers:
+    """Per word of a table how many bits are set before it."""
+    ones = np.bitwise_count(there)
+    before = np.cumsum(ones, dtype=np.int32)
+    before -= ones
+    return before
 
 
 def order_of_pairs(group: Numbers, item: Numbers, groups: int, items: int) -> Numbers:
     """Indices by group and, within one, by item; of equal pairs in the order of indices."""
     by_item, order = np.empty((2, len(item)), np.int32)
-    _sort_by(item, np.arange(len(item), dtype=np.int32), by_item, np.empty(items, np.int64))
-    _sort_by(group, by_item, order, np.empty(groups, np.int64))
-    return order
-
-
-def sorted_by(keys: npt.NDArray[Any], count: int) -> Numbers:
-    """Indices by their keys, numbers below `count`; of equal keys in the order of indices."""
-    order = np.empty(len(keys), np.int32)
-    _sort_by(keys, np.arange(len(keys), dtype=np.int32), order, np.empty(count, np.int64))
+    sort_by(item, np.arange(len(item), dtype=np.int32), by_item, np.empty(items, np.int64))
+    sort_by(group, by_item, order, np.empty(groups, np.int64))
     return order
 
 
