@@ -384,13 +384,14 @@ def _taken_of_all(spec: Record, n: int, deep: float, served: float, traits: int,
                   packets: float, part: float) -> float:  # fmt: skip
     """Cycles that an atomic on `n` sectors of a line takes of what all SMs share, wherever it lies:
     of the way to L2, for so many packets, and of the slices, of which the busiest one has that part
-    of all: few lines of words that several lanes share are uneven among them."""
+    of all: few lines of words that many lanes share are uneven among them. Those of fewer slices
+    than atomic_share tells of take turns in their own."""
     filled = (traits & FILLED) != 0
     if deep >= _DEEP:
-        taken = (spec.atomic_lane * served - _APART_SAVE) * spec.atomic_share
+        share = spec.atomic_share
         if not traits & ANSWERS:
-            taken = (spec.atomic_lane * served - _APART_SAVE) * part * spec.sharers
-            taken *= _PASS if traits & ABREAST else 1.0
+            share = min(share, part * spec.sharers * (_PASS if traits & ABREAST else 1.0))
+        taken = (spec.atomic_lane * served - _APART_SAVE) * share
         taken = max(taken, spec.atomic_sector * n)
         return float(taken * _ANSWERED if traits & ANSWERS else taken)
     alike = (_EVENLY if n > 1 else 1.0) * (_FILLED if filled else 1.0)
