@@ -299,4 +299,5 @@ def test_processes_share_one_cache(tmp_path: Any) -> None:
     ]
     assert [process.communicate()[0].split() for process in running] == [[b"0", b"2"]] * 4
     files = [one for one in (tmp_path / "compiled").rglob("*") if one.is_file()]
-    assert len(files) == 4  # `_walk`, what spreads accesses, finds first ones, notes whose they are
+    # `_walk`, what spreads accesses, finds first ones, notes whose they are, and puts them in order
+    assert len(files) == 5
