@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -35,10 +35,10 @@ def distances(sampled: Shares, predicted: Shares) -> tuple[float, float, float]:
     """Percent of cycles that are elsewhere: by state, by instruction, by both."""
 
     def far(kind: int | None) -> float:
-        found: Counter[object] = Counter()
+        found: defaultdict[object, float] = defaultdict(float)
         for sign, shares in ((1.0, sampled), (-1.0, predicted)):
             for place, share in shares.items():
-                found[place if kind is None else place[kind]] += sign * share  # type: ignore[assignment]
+                found[place if kind is None else place[kind]] += sign * share
         return 50.0 * sum(abs(share) for share in found.values())
 
     return far(1), far(0), far(None)

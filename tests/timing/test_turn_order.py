@@ -3,6 +3,8 @@ H200 (`validation/data/turn_order_sm90.json`)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -42,5 +44,5 @@ def test_chains_of_the_oldest_block_go_first(name: str, resident: int, warps: in
 
 def _of_warps(name: str, resident: int, warps: int) -> list[tuple[int, int, list[int]]]:
     """Block, warp and clocks of a scheduler's warps, the oldest first."""
-    rows = ROWS[name, resident, warps]["clocks"]
-    return [(block, warp, clocks) for block, warp, *clocks in rows]  # type: ignore[attr-defined]
+    rows: Any = ROWS[name, resident, warps]["clocks"]
+    return [(block, warp, clocks) for block, warp, *clocks in rows]

@@ -207,9 +207,10 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
                 passes = _DOUBLE_PASS * access.lanes / count
         start = max(start, held_until(sm, spec) - sm.gain)
         traits = int(inst.answers > 0) * l2.ANSWERS
-        if access.size <= 4 and _fill(trace, access):  # wider ones were not recorded
+        sectors = _sectors(trace, access)
+        if access.size <= 4 and _fill(access, sectors):  # wider ones were not recorded
             traits |= l2.FILLED
-        if lanes > _ABREAST * deep * _sectors(trace, access):
+        if lanes > _ABREAST * deep * sectors:
             traits |= l2.ABREAST
         _leave_place(sm, spec, start)
         data_path.pass_loaded(sm, _columns(trace, first, count), start)
@@ -260,11 +261,11 @@ def _serve(sm: Record, sub: Record, state: State, spec: Record, inst: Record, tr
 
 
 @stage
-def _fill(trace: Trace, access: Record) -> bool:
-    """Whether an atomic's lanes have words in most of each of its sectors, all of them or as many
-    to a word as to the others."""
+def _fill(access: Record, sectors: int) -> bool:
+    """Whether an atomic's lanes have words in most of each of so many sectors, all of them or as
+    many to a word as to the others."""
     bytes_used = access.lanes * access.size // max(1, access.lanes_on_a_word)
-    return bool(bytes_used >= 16 * _sectors(trace, access))
+    return bool(bytes_used >= 16 * sectors)
 
 
 @stage
