@@ -11,7 +11,7 @@ from warplens.timing.state import NEVER, SHARED, Counts, Ints, Record, Records, 
 # see what a policy does: greedy then youngest, loose round robin, greedy then oldest.
 POLICIES = ("oldest-block", "gty", "lrr", "gto")
 OLDEST_BLOCK, GTY, LRR, GTO = range(len(POLICIES))
-_GREEDY = 1 << 60
+_GREEDY = 1 << 58
 
 
 @stage
@@ -102,7 +102,9 @@ def _rank(spec: Record, sub: Record, warp: Record, index: int, n: int, now: int)
     if spec.policy == OLDEST_BLOCK:
         waited = min(now - warp.issued_at, 1 << 18)
         if is_last and (warp.ready == now or sub.stuck):
-            return 2 * _GREEDY
+            return 4 * _GREEDY
+        if warp.kept:
+            return int(2 * _GREEDY - (warp.age << 24) + waited)
         return int(_GREEDY - (warp.age << 24) + waited)
     if is_last:
         return _GREEDY

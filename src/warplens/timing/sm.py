@@ -161,6 +161,7 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
         sm.queued += min(until - ready, warp.queued)
         warp.queued = 0
     until = _late(sm, counts, index, warp, reason, ready, until)
+    warp.kept = int(inst.keep and max(ready, until) <= now + max(1, inst.stall))
     warp.needs = scoreboard.ticket(warp, code[following])
     warp.ready = max(ready, until)
     if code[following].meets:

@@ -30,6 +30,7 @@ _FAR_APART = 0.5  # the same for fewer blocks, of which one alone may be late by
 _FLATTEST = 0.3  # of the mean cycles of an instruction
 _LEAST_RATE = 0.1  # of what its busiest unit can do, if one block alone is no faster than several
 _BESIDE = 1.5  # blocks of an SM, from which on it shows how much they keep each other waiting
+_SAME = 0.01  # of a span: blocks beside the longest one do too little to tell what it asks of an SM
 _FULL = 0.97  # of what its busiest unit can do an SM does at most
 
 
@@ -204,7 +205,10 @@ def _fitted(replayed: Replayed, busy: Floats, spec: Record, speeds: Floats) -> C
 
         # Two blocks do not take longer beside each other than one after the other.
         most_part = max(1.0, _FULL * replayed.alone / max(1.0, float(busy[most])))
-        if span(alone(1.0)) <= replayed.span:
+        least_span = span(alone(1.0))
+        if abs(replayed.span - least_span) <= _SAME * least_span:
+            return alone(1.0)
+        if least_span <= replayed.span:
             return _searched(alone, span, replayed.span, 1.0, min(most_part, 1.0 / _LEAST_RATE))
     return _searched(cost, span, replayed.span, _SHORTEST, 1.0 / _SHORTEST)
 
