@@ -134,7 +134,7 @@ def _place(state: State, counts: Counts, spec: Record, trace: Trace, slot: int, 
     warp.access, warp.last_access = trace.ranges[source, 1], trace.ranges[source + 1, 1]
     lifted = trace.entries[first].lifted_block
     warp.pc, warp.end = trace.blocks[lifted, 0], trace.blocks[lifted, 1]
-    warp.issued_at = now
+    warp.issued_at, warp.kept = now, 0
     warp.stores = warp.queued = warp.known = warp.fenced = warp.copied = 0
     warp.stored = warp.phase = warp.barrier = warp.opened = warp.behind = 0
     scoreboard.clear(warp)

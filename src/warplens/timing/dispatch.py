@@ -93,12 +93,14 @@ def _room_at(sub: Record, spec: Record, inst: Record, now: int) -> float:
 def free_at(sub: Record, spec: Record, inst: Record, now: int) -> int:
     """When a blocked instruction may go, if its sub-partition issues nothing else: or just before,
     since the times of units are fractions."""
+    if sub.issues_at > now:  # what else holds it up is seen then
+        return int(sub.issues_at)
     if inst.kind == MEMORY or inst.kind == SHARED:
-        return int(max(now + 1, sub.issues_at, int(queue.room_at(sub))))
+        return int(max(now + 1, int(queue.room_at(sub))))
     free = max(_room_at(sub, spec, inst, now), registers.busy_until(sub, inst))
     if inst.kind == TEXTURE:
         free = max(free, sub.taken[sub.next_taken])
-    return int(max(now + 1, sub.issues_at, int(free)))
+    return int(max(now + 1, int(free)))
 
 
 @stage
