@@ -34,7 +34,16 @@ from warplens.timing.ground import Ground, Sample, Tallied, Window
 from warplens.timing.plans import GOLDEN, LONG, MAX_WAVES, REPLAYED, WARM_UP, Plan, plan
 from warplens.timing.residency import Residency, imbalance, load_the_same
 from warplens.timing.touched import Touched
-from warplens.timing.works import LONGER, Works, all_works, joined, kinds, strewn, works_of
+from warplens.timing.works import (
+    LONGER,
+    Works,
+    all_works,
+    joined,
+    kinds,
+    may_be_counted,
+    strewn,
+    works_of,
+)
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -224,8 +233,10 @@ def _one_by_one(ground: Ground, known: Works, sample: Sample | None, places: Res
     if sample is not None and sample.works is not None and sample.works.differ:
         known = joined(known, sample.works)
     total, differ = prod(ground.config.grid), len(kinds(known)[0]) > 1
+    if sample is not None and (sample.windows or differ and not may_be_counted(known)):
+        return None
     works = all_works(known, ground.counted) if differ else known
-    if (differ and len(works.places) < total) or (sample is not None and sample.windows):
+    if differ and len(works.places) < total:
         return None
     fresh = None
     if sample is not None and sample.trace.sampled >= total:

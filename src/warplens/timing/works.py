@@ -24,6 +24,7 @@ _MOST = 4096  # blocks, however short they are
 _BUDGET = 24_000_000  # warp instructions run to learn the work
 _UNSURE, _MOST_BUDGET = 0.08, 96_000_000  # the same where the error of the mean is more than so
 _SURE = 0.02  # of the mean work: its standard error that is good enough
+_SURELY = 1.5  # times what may be run: whatever further blocks tell, it is too much
 _LEAST = 64  # blocks of a grid that differ
 ALIKE = 0.1  # standard deviation of the blocks' work over its mean
 LONGER = 1.4  # times the median: a block that makes the end of the grid by itself
@@ -153,6 +154,13 @@ def all_works(known: Works, counted: Counted) -> Works:
         spent = float(known.whole.sum())
     error = _error(known)
     return replace(known, error=error, is_known=error <= 2 * _SURE)
+
+
+def may_be_counted(known: Works) -> bool:
+    """Whether `all_works` may come to all blocks of the grid: not where those known tell surely
+    that there is too much to run."""
+    budget = _BUDGET if _error(known) <= _SURE else _MOST_BUDGET
+    return known.total * float(known.whole.mean()) <= _SURELY * budget
 
 
 def joined(known: Works, more: Works) -> Works:
