@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
-from warplens.execute.trace import lines_of, picked
+from warplens.execute.trace import picked
 from warplens.timing.footprints import Footprints, footprints
-from warplens.timing.state import Ints
+from warplens.timing.picking import chosen, taken
+from warplens.timing.state import Ints, Records
 from warplens.timing.touched import Touched
 
 Flags = npt.NDArray[np.bool_]
@@ -106,10 +107,10 @@ def _first(touched: Touched, ordinal: Ints) -> Ints:
     """Of some blocks the accesses of each warp before the first instruction that it repeats, at
     most `_MOST` of them, warp by warp."""
     n = len(touched.blocks)
-    chosen = np.zeros(n, np.bool_)
-    chosen[np.linspace(0, n - 1, min(n, _BLOCKS)).round().astype(np.int64)] = True
+    is_looked_at = np.zeros(n, np.bool_)
+    is_looked_at[np.linspace(0, n - 1, min(n, _BLOCKS)).round().astype(np.int64)] = True
     some = np.flatnonzero(ordinal < _MOST)
-    some = some[chosen[touched.block[some]]]
+    some = chosen(some, taken(is_looked_at, taken(touched.block, some)))
     some = some[np.lexsort((ordinal[some], touched.warp[some]))]
     instruction = touched.context["instruction"][some].astype(np.int64)
     found = np.zeros(len(some), np.bool_)
@@ -136,14 +137,28 @@ def _reads(touched: Touched, first: Ints, sides: tuple[int, int, int]) -> Footpr
     some = picked(some, (some["kind"] == _READ) & (some["n_lines"] > 0))
     if not len(some):
         return None
-    lines = touched.lines[lines_of(some)]
-    line, sectors = lines >> 4, lines & 15
-    both = np.stack((2 * line << 4 | sectors & 3, 2 * line + 1 << 4 | sectors & 12), axis=1)
-    used = both & 15 > 0
-    access = np.repeat(np.arange(len(some)), some["n_lines"])
-    counts = np.bincount(access, used.sum(axis=1), len(some)).astype(np.int64)
-    some["first_line"], some["n_lines"] = np.cumsum(counts) - counts, counts
-    return footprints(Touched.of(some, both[used]), sides)
+    halves = np.empty(2 * int(some["n_lines"].sum(dtype=np.int64)), np.int64)
+    count = _split_lines(some, touched.lines, halves)
+    return footprints(Touched.of(some, halves[:count]), sides)
+
+
+@native
+def _split_lines(accesses: Records, lines: Ints, halves: Ints) -> int:
+    """Puts the halves of lines that accesses use into a table, to which these refer from then on;
+    returns how many they are."""
+    n = 0
+    for i in range(accesses.size):
+        access, begin = accesses[i], n
+        for j in range(access.first_line, access.first_line + access.n_lines):
+            line, sectors = lines[j] >> 4, lines[j] & 15
+            if sectors & 3:
+                halves[n] = 2 * line << 4 | sectors & 3
+                n += 1
+            if sectors & 12:
+                halves[n] = (2 * line + 1) << 4 | sectors & 12
+                n += 1
+        access.first_line, access.n_lines = begin, n - begin
+    return n
 
 
 @native

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.sorting import sorted_by
+from warplens.timing.picking import chosen, taken
 from warplens.timing.state import SLICE_LINES, Floats, Ints
 from warplens.timing.touched import (
     Numbers,
@@ -261,13 +262,13 @@ def _same_stores(touched: Touched, resident: int, shares: npt.NDArray[np.float32
     n_blocks = len(touched.blocks)
     stores = touched.kind == _WRITE
     # No more blocks than stores come to a line: most need not be looked at.
-    times = times_of(touched.used[stores], touched.n_lines)
-    some = stores & (times >= min(_PARTS, _POPULAR * n_blocks))[touched.used]
+    times = times_of(chosen(touched.used, stores), touched.n_lines)
+    some = stores & taken(times >= min(_PARTS, _POPULAR * n_blocks), touched.used)
     if not some.any():
         return
     often = users_of(touched, np.arange(n_blocks), some) >= _POPULAR * n_blocks
     if 0 < np.count_nonzero(often) <= _FEW_POPULAR:
-        mine = stores & often[touched.used]
+        mine = stores & taken(often, touched.used)
         stored = touched.at[mine]
         number = numbered(sharing_slices(touched.lines[stored] >> 4))[1]
         part = different(number, touched.user[mine])[number] / n_blocks
@@ -276,7 +277,7 @@ def _same_stores(touched: Touched, resident: int, shares: npt.NDArray[np.float32
         return
     everywhere = users_of(touched, _PARTS * np.arange(n_blocks) // n_blocks, some) == _PARTS
     if 0 < np.count_nonzero(everywhere) <= _MANY_POPULAR:
-        stored = touched.at[stores & everywhere[touched.used]]
+        stored = touched.at[stores & taken(everywhere, touched.used)]
         shares[stored] = 1.0
         busiest = _busiest(numbered(sharing_slices(touched.lines[stored] >> 4))[1])
         passes[stored, 5] = min(1.0, busiest + 1.0 / _STORED_SLICES)
@@ -288,8 +289,8 @@ def _stores_of_waves(touched: Touched, resident: int, stores: npt.NDArray[np.boo
                      shares: npt.NDArray[np.float32],
                      passes: npt.NDArray[np.float32]) -> None:  # fmt: skip
     """The same of lines that many blocks of a wave store to, time after time, below 0."""
-    stored, user = touched.at[stores], touched.user[stores]
-    line = numbered(touched.used[stores])[1]
+    stored, user = chosen(touched.at, stores), chosen(touched.user, stores)
+    line = numbered(chosen(touched.used, stores))[1]
     blocks = different(line, user)
     often = (blocks >= _MANY_BLOCKS)[line] & (np.bincount(line) >= _AGAIN * blocks)[line]
     if not often.any():

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.buffers import sparse
 from warplens.execute.trace import bytes_of
+from warplens.timing.picking import chosen, taken
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import Touched
 
@@ -29,15 +30,15 @@ def fills(touched: Touched, step: Ints, sms: int) -> npt.NDArray[np.uint8]:
     write them. `step`: per access, equal for those at about the same time; `sms`: sampled ones."""
     found = sparse(len(touched.lines), np.uint8)
     is_write = touched.context["kind"] == _WRITE
-    mine = is_write[touched.access]
-    at, access, line = touched.at[mine], touched.access[mine], touched.used[mine]
-    sectors = touched.lines[at] & 15
+    mine = taken(is_write, touched.access)
+    at, access, line = (chosen(one, mine) for one in (touched.at, touched.access, touched.used))
+    sectors = taken(touched.lines, at) & 15
     count = np.bitwise_count(sectors.astype(np.uint8))
     of_access: Floats = np.bincount(access, count, len(is_write)).astype(np.float64, copy=False)
     n_bytes = bytes_of(touched.context)
     if not (is_write & (n_bytes < _SECTOR_BYTES * of_access)).any():
         return found
-    begun = step[access]
+    begun = taken(step, access)
     lines = np.bincount(begun, minlength=int(step.max()) + 1)
     clock = (np.cumsum(lines) - lines) / max(1, sms)
     first = np.full((touched.n_lines, 4), len(lines) - 1)

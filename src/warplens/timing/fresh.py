@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from warplens.timing.picking import chosen, taken
 from warplens.timing.state import Floats
 from warplens.timing.touched import Touched
 
@@ -20,14 +21,14 @@ def fresh_reads(touched: Touched, blocks: int) -> Floats | None:
     warp of the grid has touched with fewer accesses behind it; None if not all were sampled."""
     if len(touched.blocks) < blocks or not len(touched.at):
         return None
-    step = touched.turns[touched.access]
+    step = taken(touched.turns, touched.access)
     reads = touched.context["kind"] == _READ
     is_fresh = np.zeros(len(reads), np.bool_)
     for half in range(2):
-        mine = (touched.lines[touched.at] >> 2 * half & 3) > 0
+        mine = (taken(touched.lines, touched.at) >> 2 * half & 3) > 0
         first = np.full(touched.n_lines, step.max(initial=0) + 1)
-        np.minimum.at(first, touched.used[mine], step[mine])
-        is_fresh[touched.access[mine & (step == first[touched.used])]] = True
+        np.minimum.at(first, chosen(touched.used, mine), chosen(step, mine))
+        is_fresh[chosen(touched.access, mine & (step == taken(first, touched.used)))] = True
     count, fresh = (
         np.bincount(touched.block[one], minlength=blocks) for one in (reads, reads & is_fresh)
     )

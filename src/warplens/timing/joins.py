@@ -15,6 +15,7 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.buffers import sparse
 from warplens.execute.trace import ELSEWHERE, bytes_of
+from warplens.timing.picking import chosen, taken
 from warplens.timing.state import Ints, Records
 from warplens.timing.touched import Touched
 
@@ -29,7 +30,7 @@ def joins(touched: Touched) -> npt.NDArray[np.uint8]:
     the warp has taken along, and << 4 those that it and later ones write as a whole."""
     found = sparse(len(touched.lines), np.uint8)
     context = touched.context
-    order = touched.by_warp[(context["entry"] != ELSEWHERE)[touched.by_warp]]
+    order = chosen(touched.by_warp, taken(context["entry"] != ELSEWHERE, touched.by_warp))
     run = _runs(touched, order)
     if not len(order) or run[-1] + 1 == len(run):
         return found
@@ -37,8 +38,8 @@ def joins(touched: Touched) -> npt.NDArray[np.uint8]:
     of_access[order] = run
     in_run = np.zeros(len(context), np.bool_)
     in_run[order] = np.bincount(run)[run] > 1
-    mine = np.flatnonzero(in_run[touched.access])
-    at, access, line = touched.at[mine], touched.access[mine], touched.used[mine]
+    mine = np.flatnonzero(taken(in_run, touched.access))
+    at, access, line = (taken(one, mine) for one in (touched.at, touched.access, touched.used))
     rank = np.zeros(len(context), np.int64)
     rank[order] = np.arange(len(order))
     key = of_access[access] * touched.n_lines + line

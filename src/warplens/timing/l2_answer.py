@@ -21,6 +21,7 @@ from warplens.execute.trace import BEFORE
 from warplens.timing.begun import Grid, begun
 from warplens.timing.contention import contention
 from warplens.timing.in_step import LOOP, bit_of, counts, in_step
+from warplens.timing.picking import chosen, taken
 from warplens.timing.ranges import Range
 from warplens.timing.sharing import Sharing
 from warplens.timing.state import Floats, Ints, Records
@@ -193,11 +194,11 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     key |= step.astype(np.uint64) << np.uint64(32)
     order = _sorted(key)
     del key
-    steps = step[order] + 1
+    steps = taken(step, order) + 1
     n_sets = _prime(int(size_bytes / 128 / _WAYS))
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     entry = np.ascontiguousarray(context["entry"])
-    asking = np.where(entry == 0, _MINE, (2 << np.maximum(0, bit_of(place)))[touched.block])
+    asking = np.where(entry == 0, _MINE, taken(2 << np.maximum(0, bit_of(place)), touched.block))
     asking[entry == BEFORE] = 0
     brought = _walk(
         context, asking, lines, touched.line, order, steps, hits, fetches, users,
@@ -219,7 +220,7 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
     if known:
         held = known.fetches[fetches]
         _give(hits, held, touched)
-        part = float(held[touched.at[(entry == 0)[touched.access]]].any(axis=1).mean())
+        part = float(held[chosen(touched.at, taken(entry == 0, touched.access))].any(axis=1).mean())
         after = np.where(known.fetches, _BEFORE, users)
         if (entry == BEFORE).any():  # a window, before which they were made
             sectors = known.sectors
@@ -268,8 +269,8 @@ def _between(touched: Touched, resident: int, stride: int,
         return between, stays
     apart = np.append(0, np.cumsum(skipped > 0))[wave]  # stretches of waves
     stays[:] = users_of(touched, apart, np.ones(len(touched.user), np.bool_)) >= _TO_TELL
-    passing = ~stays.astype(np.bool_)[touched.used]
-    own = different(wave[touched.user[passing]], touched.used[passing])
+    passing = ~taken(stays.astype(np.bool_), touched.used)
+    own = different(wave[chosen(touched.user, passing)], chosen(touched.used, passing))
     own = np.append(own, np.zeros(len(between) - len(own), np.int64))
     rounds = lasts - turns[firsts] + 1
     between[1:] = (own / rounds)[:-1] * skipped
@@ -282,7 +283,7 @@ def _find_added(touched: Touched, step: Ints, hits: npt.NDArray[np.uint8],
     all but a part, the more the later, since what is asked for at random is found more often the
     more of it was asked for."""
     mine = touched.is_replayed & (touched.kind == _ATOMIC)
-    at, when = touched.at[mine], step[touched.access[mine]]
+    at, when = chosen(touched.at, mine), step[chosen(touched.access, mine)]
     sectors = (touched.lines[at] & 15).astype(np.uint8)
     absent = np.flatnonzero(sectors & ~hits[at])
     at = at[absent[np.argsort(when[absent], kind="stable")]]
@@ -318,7 +319,7 @@ def _wait_for_others(touched: Touched, at: Numbers, when_asked: Ints, hits: npt.
 def _replayed_loads(touched: Touched) -> tuple[Numbers, Numbers]:
     """Places of lines that loads of the replayed SM ask for, and the access that does."""
     mine = touched.is_replayed & (touched.kind == _READ)
-    return touched.at[mine].astype(np.int32), touched.access[mine].astype(np.int32)
+    return chosen(touched.at, mine), chosen(touched.access, mine)
 
 
 def _kinds_of_steps(at: Numbers, when: Ints, hits: npt.NDArray[np.uint8],
@@ -433,7 +434,7 @@ def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:
     """The stable order of keys that are nearly all different: several times as quick as asking for
     a stable one."""
     order = np.argsort(keys)
-    ordered = keys[order]
+    ordered = taken(keys, order)
     same = np.flatnonzero(ordered[1:] == ordered[:-1])
     for first in same[np.diff(same, prepend=-2) > 1].tolist():
         last = int(np.searchsorted(ordered, ordered[first], "right"))

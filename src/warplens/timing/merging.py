@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.compiled import native
+from warplens.timing.picking import taken
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched, distinct, numbered
 
@@ -193,7 +194,7 @@ def merge_of_threads(part: npt.NDArray[np.float32], touched: Touched,
     by; of lines that only blocks further off share, `far` is left.
     """
     mine = _reads_by(touched, copies)
-    mine &= touched.lines_of(mine & touched.is_replayed)[touched.used]
+    mine &= taken(touched.lines_of(mine & touched.is_replayed), touched.used)
     if not mine.any():
         return
     n_blocks = len(touched.blocks)
@@ -211,7 +212,7 @@ def _reads_by(touched: Touched, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.b
     """Which uses of lines are reads by some instructions."""
     if not some.any():
         return np.zeros(len(touched.access), np.bool_)
-    return _read_accesses(touched, some)[touched.access]
+    return np.asarray(taken(_read_accesses(touched, some), touched.access))
 
 
 def _read_accesses(touched: Touched, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from warplens.compiled import native
 from warplens.execute.buffers import sparse
+from warplens.timing.picking import chosen, taken
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import (
     ROW_LINES,
@@ -50,8 +51,8 @@ def lots(touched: Touched) -> Floats:
     lots_of = sparse(len(touched.lines), np.float64)
     if not touched.n_lines:
         return lots_of
-    mine = touched.at[touched.is_replayed]
-    its = touched.line[mine]
+    mine = chosen(touched.at, touched.is_replayed)
+    its = taken(touched.line, mine)
     rows, first = np.unique(touched.row[its], return_index=True)
     order = np.zeros(int(touched.row[-1]) + 1, np.int64)
     order[rows[np.argsort(first)]] = np.arange(len(rows))
@@ -94,13 +95,16 @@ def pieces(touched: Touched, begin_together: bool = False) -> npt.NDArray[np.flo
         if begin_together:
             each /= len(np.unique(turn[kinds == kind]))
         near = np.cumsum(begins) * len(begins) + beside // max(1, int(_JOINED_BYTES / each))
-        both = near[touched.block]
+        both = taken(near, touched.block)
         both *= int(turn.max()) + 1
         both += turn
         names, group = numbered(both)
         del both
         some = _meeting(kind, uses, touched, group, len(names))
-        of, line, at = group[touched.access[some]], touched.used[some], touched.at[some]
+        of, line, at = (
+            taken(group, taken(touched.access, some)), taken(touched.used, some),
+            taken(touched.at, some),
+        )  # fmt: skip
         order = order_of_pairs(of, line, len(names), touched.n_lines)
         _sum_rows(order, of, line, touched.row, at, kind, touched.lines, of_line, _BY_64, _BITS,
                   found)  # fmt: skip
@@ -119,12 +123,12 @@ def changed_in_place(touched: Touched, stride: int, extents: Ints | None,
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     if not stores.any() or len(places) < 2 or places[1] != 1:
         return
-    beside = (place < 2)[touched.user]
+    beside = taken(place < 2, touched.user)
     users = [users_of(touched, place, beside & (kind == one)) for one in (_READ, _WRITE)]
-    line = touched.used[stores]
-    its, shared = touched.allocations(extents)[line], np.minimum(*users)[line] > 1
+    line = chosen(touched.used, stores)
+    its, shared = taken(touched.allocations(extents), line), np.minimum(*users)[line] > 1
     often = np.bincount(its, shared) >= _OFTEN * np.maximum(1, np.bincount(its))
-    pieces[touched.at[stores][often[its]]] = _CHANGED
+    pieces[chosen(touched.at, stores)[often[its]]] = _CHANGED
 
 
 @native

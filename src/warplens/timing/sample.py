@@ -233,7 +233,7 @@ def _one_by_one(ground: Ground, known: Works, sample: Sample | None, places: Res
     if sample is not None and sample.works is not None and sample.works.differ:
         known = joined(known, sample.works)
     total, differ = prod(ground.config.grid), len(kinds(known)[0]) > 1
-    if sample is not None and (sample.windows or differ and not may_be_counted(known)):
+    if sample is not None and (sample.windows or (differ and not may_be_counted(known))):
         return None
     works = all_works(known, ground.counted) if differ else known
     if differ and len(works.places) < total:

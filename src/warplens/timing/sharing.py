@@ -13,6 +13,7 @@ import numpy.typing as npt
 from warplens.compiled import native
 from warplens.execute.memory import DeviceMemory
 from warplens.timing.footprints import Footprints, footprints
+from warplens.timing.picking import taken
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import (
     Numbers,
@@ -107,7 +108,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         return Sharing()
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
     every = np.ones(len(touched.user), np.bool_)
-    of_wave = (np.arange(len(names)) < wave)[touched.user]
+    of_wave = taken(np.arange(len(names)) < wave, touched.user)
     reads = touched.kind == _READ
     if len(places) >= active_sms:
         lines = _lines_of(touched, of_wave)
@@ -133,7 +134,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         def of_grid(among: Flags) -> Floats:
             return lines_of_grid(touched, among, arrays, wave, blocks, far)
 
-        others = ~touched.lines_of(reads)[touched.used]
+        others = ~taken(touched.lines_of(reads), touched.used)
         of_reads = of_grid(reads)
         chip = float(max(of_grid(every).sum(), (of_reads + of_grid(others)).sum()))
         if chip <= size_lines:
@@ -148,9 +149,9 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
 
     def by_those_apart(among: Flags) -> Floats:
         """Lines that SMs that lie apart tell; how many use one all of the sampled waves tell."""
-        mine = among & far[touched.user]
+        mine = among & taken(far, touched.user)
         met = [
-            users_of(touched, place, mine & (turn == number)[touched.user])
+            users_of(touched, place, mine & taken(turn == number, touched.user))
             for number in range(min(_MOST_WAVES, int(turn[-1]) + 1))
         ]
         return extrapolated(met[0], ratio, arrays, met)
@@ -163,7 +164,7 @@ def sharing(touched: Touched, wave: int, active_sms: int, stride: int, *, blocks
         chip = min(chip, allocated(touched, extents, first))
         return max(chip, _lines_of(touched, first))
 
-    passing = reads & ~stay[arrays.of[touched.used]]
+    passing = reads & ~taken(stay[arrays.of], touched.used)
     # Blocks of an SM may have more in common in the first wave than in others.
     of_all = _fetches(touched, place + turn * len(places), reads, beside) / len(names)
     mine = of_all * min(wave, len(names)) / len(places)
@@ -208,9 +209,9 @@ def _followed(touched: Touched, moved: Footprints, placed: tuple[Ints, int], wav
         return None
     lines, read = counted
     of_wave = every < wave
-    mine = _fetches(touched, place, of_wave[touched.user] & reads, beside)
+    mine = _fetches(touched, place, taken(of_wave, touched.user) & reads, beside)
     mine /= len(np.unique(place[of_wave]))
-    seen, chip = _lines_of(touched, of_wave[touched.user]), lines
+    seen, chip = _lines_of(touched, taken(of_wave, touched.user)), lines
     part, fresh = read / active_sms / max(1.0, mine), 1.0
     brought: tuple[Ints, ...] = ()
     if blocks > len(running):
@@ -361,7 +362,7 @@ def _mark_halves(used: Ints, lines: Ints, at: Ints, user: Ints, place: Ints,
 def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms: int) -> float:
     """As many lines for every further SM as the second half of those beside each other adds to the
     first: what neighbours share. (Of one SM, its blocks.)"""
-    mine = among & (place < beside)[touched.user]
+    mine = among & taken(place < beside, touched.user)
     unit, units, all_units = place, beside, float(active_sms)
     if beside == 1:
         unit = np.cumsum(np.bincount(touched.user[mine], minlength=len(place)) > 0) - 1
@@ -370,7 +371,7 @@ def _along(touched: Touched, place: Ints, beside: int, among: Flags, active_sms:
     if units <= 1:  # none if those beside each other touch nothing
         return _lines_of(touched, mine) * all_units
     lines = _lines_of(touched, mine)
-    before = _lines_of(touched, mine & (unit < units // 2)[touched.user])
+    before = _lines_of(touched, mine & taken(unit < units // 2, touched.user))
     return lines + (lines - before) / (units - units // 2) * (all_units - units)
 
 
@@ -379,7 +380,7 @@ def lines_of_grid(touched: Touched, among: Flags, arrays: Arrays, wave: int, blo
     """Per array the lines that a grid of so many `blocks`, each of which touches any, uses in some
     of its accesses: as many as blocks that lie apart (`far`) tell, or as the sampled waves do, and
     no more than it has."""
-    users = users_of(touched, np.arange(len(touched.blocks)), among & far[touched.user])
+    users = users_of(touched, np.arange(len(touched.blocks)), among & taken(far, touched.user))
     ratio = max(1.0, blocks / np.count_nonzero(far))
     found = extrapolated(users, ratio, arrays)
     found = np.maximum(found, _by_waves(touched, wave, among, blocks, arrays))

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warplens.execute.buffers import sparse
+from warplens.timing.picking import chosen, taken
 from warplens.timing.state import Floats, Ints
 from warplens.timing.touched import Touched, beside_and_apart, counted, firsts, masks_of, users_of
 
@@ -42,13 +43,13 @@ def sides(touched: Touched, step: Ints, stride: int, active_sms: int,
     others = np.maximum(1e-9, n - 1.0)
     chance = np.where(n > 1.0, _AWAY * (1.0 - 0.5**others) / others, 0.0)
     # The first time only: then its own side has it.
-    order = np.argsort(step[touched.access[mine]], kind="stable")
-    lines = touched.used[mine][order]
+    order = np.argsort(step[chosen(touched.access, mine)], kind="stable")
+    lines = chosen(touched.used, mine)[order]
     first = firsts(lines, touched.n_lines)
     each = np.zeros(len(lines))
     each[order] = np.where(first[lines] == np.arange(len(lines)), chance[lines], 0.0)
     changed = _changed(touched, step, place, kind, mine, active_sms, extents)
-    found[touched.at[mine]] = (np.maximum(each, changed) * (OF - 1)).astype(np.uint8)
+    found[chosen(touched.at, mine)] = (np.maximum(each, changed) * (OF - 1)).astype(np.uint8)
     return found
 
 
@@ -58,8 +59,8 @@ def _sharers(touched: Touched, places: Ints, place: Ints, among: Flags,
     those all over follow."""
     beside, is_apart = beside_and_apart(place, places)
     apart = len(places) - beside + 1
-    near = users_of(touched, place, among & (place < beside)[touched.user])
-    far = users_of(touched, place, among & is_apart[touched.user])
+    near = users_of(touched, place, among & taken(place < beside, touched.user))
+    far = users_of(touched, place, among & taken(is_apart, touched.user))
     return np.maximum(near, np.where(far > 1, far * active_sms / apart, 1.0))
 
 
@@ -88,7 +89,7 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
             continue
         masks = masks_of(touched, place, kind == one)
         changers, same = counted(masks), counted(masks, reading)
-        times = of_group(np.bincount(touched.used[kind == one], minlength=touched.n_lines))
+        times = of_group(np.bincount(chosen(touched.used, kind == one), minlength=touched.n_lines))
         times /= np.maximum(1.0, of_group(changers))  # of an SM that does it at all
         own[one] = of_group(same) / read * times
         met = of_group(readers * changers - same) / read / (units - 1)
@@ -96,10 +97,10 @@ def _changed(touched: Touched, step: Ints, place: Ints, kind: npt.NDArray[np.uin
     met = of_group(readers * (readers - 1.0)) / read / (units - 1)
     once = 1.0 + own[_ATOMIC]  # L1 has the line until the SM itself adds to it
     loads = once + 0.5 * met * (active_sms - 1) * once
-    taken = own[_ATOMIC] + other[_ATOMIC] + 0.5 * other[_WRITE]
+    lost = own[_ATOMIC] + other[_ATOMIC] + 0.5 * other[_WRITE]
     kept = loads + own[_WRITE] + 0.5 * other[_WRITE]
-    when = step[touched.access[mine]] / max(1, int(step.max()))
-    mine_group = group[touched.used[mine]]
+    when = step[chosen(touched.access, mine)] / max(1, int(step.max()))
+    mine_group = group[chosen(touched.used, mine)]
     before = -np.expm1(-(own[_ATOMIC] + other[_ATOMIC] + other[_WRITE])[mine_group] * when)
-    chance[:] = (_AWAY * taken / (taken + kept))[mine_group] * before
+    chance[:] = (_AWAY * lost / (lost + kept))[mine_group] * before
     return chance

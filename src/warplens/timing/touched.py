@@ -13,6 +13,7 @@ from warplens.execute.rounds import Rounds
 from warplens.execute.sorting import sort_by, sorted_by
 from warplens.execute.trace import warps_of
 from warplens.timing.once import once
+from warplens.timing.picking import taken
 from warplens.timing.state import PAGE_LINES, Ints, Records
 
 Words = npt.NDArray[np.uint32]
@@ -122,7 +123,7 @@ class Touched:
         begins = np.full(self.n_lines + 1, len(self.used), np.int32)
         begins[0] = 0
         np.cumsum(counts, out=begins[1 : len(counts) + 1])
-        return self.user[self.by_line], begins
+        return taken(self.user, self.by_line), begins
 
     @once
     def turns(self) -> Numbers:
@@ -134,7 +135,7 @@ class Touched:
         one, then every warp its second, and so on; then comes the next wave."""
         turns = self.turns
         wave = np.arange(len(self.blocks)) // max(1, resident) * (int(turns.max(initial=0)) + 1)
-        found: Ints = wave[self.block]
+        found: Ints = taken(wave, self.block)
         found += turns
         return found
 
@@ -159,7 +160,7 @@ class Touched:
         at, access, user = (np.empty(uses, np.int32) for _ in range(3))
         _spread(context, block, at, access, user)
         in_order = uses == len(line) and bool((at[1:] > at[:-1]).all())
-        used = line if in_order else line[at]
+        used = line if in_order else taken(line, at)
         return cls(
             context=context, lines=lines, blocks=blocks, block=block, warp=warp, by_warp=by_warp,
             at=at, access=access, used=used, user=user, line=line, row=row,
