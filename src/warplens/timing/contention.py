@@ -50,6 +50,7 @@ _STORED_SLICES = 48.0
 # slice is (cpy_f32_q8_0 of a public suite)
 _AGAIN, _MANY_BLOCKS = 8.0, 8
 _MEET = 2.0  # blocks of a wave in each of the slices that they use, if these are all there are
+_AT_A_TIME = 1 << 18  # numbers that are made to be added up
 _LINES = 0.57  # L2 takes the longer for each of several lines that warps contend for: power
 
 
@@ -68,12 +69,13 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     if not len(told):
         return
     every = bool(mine.all())
-    at, access = (one if every else one[mine] for one in (touched.at, touched.access))
-    names, line = numbered(touched.used if every else touched.used[mine])
+    at, access = (one if every else chosen(one, mine) for one in (touched.at, touched.access))
+    names, line = numbered(touched.used if every else chosen(touched.used, mine))
     slices = numbered(sharing_slices(touched.lines[touched.first[names]] >> 4))[1]
-    group, mine_at = slices[line], at[told]
+    del mine, names
+    group, mine_at = taken(slices, line), at[told]
     passes[mine_at] = 1.0
-    user = touched.block[access]
+    user = taken(touched.block, access)
     passes[mine_at, 5] = _busiest_at_once(group, user, resident, told, _busiest_slice)
     passes[mine_at, 6] = _in_a_row(touched.lines, at, group)
     del user
@@ -82,15 +84,17 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
     warp_of[is_atomic] = numbered(touched.warp[is_atomic])[1]
     # What one warp does follows from its own atomics.
     mine_warp = warp_of[access[told]]
-    own = np.flatnonzero(which_of(mine_warp, int(warp_of.max()) + 1)[warp_of][access])
+    own = np.flatnonzero(taken(which_of(mine_warp, int(warp_of.max()) + 1)[warp_of], access))
     warp = warp_of[access[own]]
     visited = np.maximum(1.0, _visited(access[own], warp, line[own])[mine_warp])
     passes[mine_at, 0] = np.sqrt(visited)
-    some = _Atomics(at, access, warp_of, line, _steps(touched, is_atomic), told)
+    some = _Atomics(mine_at, access, warp_of, line, _steps(touched, is_atomic), told)
     in_turn = _in_turn(touched, is_atomic)
+    del at, group  # no room is taken for them meanwhile
     _exchanged(touched, passes, at_once, some, in_turn)
     if n_blocks < 2:
         return
+    group = taken(slices, line)
     part = in_turn.different(group, touched.block)[group[told]] / n_blocks
     shares[mine_at] = np.where(part * n_blocks > 1, part, 0.0)
     part = in_turn.different(line, touched.block)[line[told]] / n_blocks
@@ -100,9 +104,9 @@ def contention(touched: Touched, resident: int, shares: npt.NDArray[np.float32],
 
 
 class _Atomics(NamedTuple):
-    """Per line of an atomic access its place in the table of lines, the access and its line's
-    number; per access the number of its warp, and of its step; which lines of accesses are of the
-    replayed SM."""
+    """Per line of an atomic access the access and its line's number; per access the number of its
+    warp, and of its step; which lines of accesses are of the replayed SM, and their places in the
+    table of lines."""
 
     at: Numbers
     access: Numbers
@@ -151,20 +155,19 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
     """The same of what loops of compare and exchange need: who meets at the same words."""
     n_blocks = len(touched.blocks)
     access, line, told = atomics.access, atomics.line, atomics.told
-    mine_at, mine = atomics.at[told], access[told]
+    mine_at, mine = atomics.at, access[told]
     # What two or three blocks touch may just happen to be the same of many: all of it is shared as
     # often as that happens. Warps that come to the same place in other steps do not meet there.
     meeting = _meetings(touched, atomics)
-    blocks, warps = (in_turn.different(meeting, one) for one in (touched.block, atomics.warp_of))
-    part, met = blocks / n_blocks, meeting[told]
-    by_chance = (part * n_blocks < min(_SURELY_SHARED, n_blocks))[meeting]
-    others = 0.0
-    if by_chance.any():
-        more = part[meeting[by_chance]]
-        more -= 1.0 / n_blocks
-        others = float(more.mean())
-        del more
-    meet = np.where(by_chance[told], others, part[met] * (warps[met] / blocks[met]))
+    met = meeting[told]
+    warps = in_turn.different(meeting, atomics.warp_of)[met]
+    blocks = in_turn.different(meeting, touched.block)
+    is_rare = blocks / n_blocks * n_blocks < min(_SURELY_SHARED, n_blocks)
+    by_chance = taken(is_rare, meeting)
+    others = _part_of_others(chosen(meeting, by_chance), blocks, n_blocks)
+    part = blocks[met] / n_blocks
+    meet = np.where(by_chance[told], others, part * (warps / blocks[met]))
+    del is_rare, blocks
     meet *= n_blocks / touched.sampled  # the others touch nothing at all
     # Lanes that scatter over lines have words of their own in each sector, four or eight of them
     words = _SECTOR_BYTES // np.maximum(1, touched.context["size"])[mine]
@@ -185,14 +188,29 @@ def _exchanged(touched: Touched, passes: npt.NDArray[np.float32], at_once: Ints,
     passes[mine_at, 8] = _changing(touched, access, line)[line[told]]
 
 
+def _part_of_others(rare: Numbers, blocks: Numbers, n_blocks: int) -> float:
+    """What part of all `blocks` beside one meet at some places, in the mean; 0 of no places."""
+    total = _sum_of(lambda at: blocks[rare[at]] / n_blocks - 1.0 / n_blocks, len(rare))
+    return total / max(1, len(rare))
+
+
+def _sum_of(values: Callable[[slice], Floats], count: int, begin: int = 0) -> float:
+    """The sum of so many values, of which there are never many at a time: added up in the order in
+    which NumPy adds up all of them."""
+    if count <= _AT_A_TIME:
+        return float(np.add.reduce(values(slice(begin, begin + count))))
+    half = count // 2 - count // 2 % 8
+    return _sum_of(values, half, begin) + _sum_of(values, count - half, begin + half)
+
+
 def _meetings(touched: Touched, atomics: _Atomics) -> Numbers:
     """Per line of an atomic access a number for where it goes, and in which step: the word, if all
     lanes use one, else the line's sectors."""
     made, step_of = touched.context, atomics.step_of
     one = made["lanes_on_a_word"] == made["lanes"]
     word_of = np.where(one, made["words"].astype(np.int32) + 1, 0).astype(np.int32)
-    places = np.empty(len(atomics.at), np.int64)
-    _note_places(atomics.at, atomics.access, touched.lines, word_of, places)
+    places = np.empty(len(atomics.access), np.int64)
+    _note_places(touched.kind, touched.at, touched.access, touched.lines, word_of, places)
     place = numbers_of(places)
     _note_steps(place, atomics.access, step_of, int(step_of.max()) + 1, places)
     del place
@@ -200,10 +218,13 @@ def _meetings(touched: Touched, atomics: _Atomics) -> Numbers:
 
 
 @native
-def _note_places(at: Numbers, access: Numbers, lines: Ints, word_of: Numbers,
-                 places: Ints) -> None:  # fmt: skip
+def _note_places(kind: npt.NDArray[np.uint8], at: Numbers, access: Numbers, lines: Ints,
+                 word_of: Numbers, places: Ints) -> None:  # fmt: skip
+    n = 0
     for i in range(at.size):
-        places[i] = lines[at[i]] << 6 | word_of[access[i]]
+        if kind[i] == _ATOMIC:
+            places[n] = lines[at[i]] << 6 | word_of[access[i]]
+            n += 1
 
 
 @native
@@ -217,11 +238,18 @@ def _beside(access: Numbers, meeting: Numbers, unit_of: Numbers,
             wanted: npt.NDArray[np.bool_], warp_of: Numbers) -> tuple[Ints, Numbers]:  # fmt: skip
     """Of uses by wanted units (of accesses) a number for where they meet and the unit, and their
     warps."""
-    times = times_of(unit_of[access])
-    count = int(times[wanted[: len(times)]].sum())
+    count = _count_wanted(access, unit_of, wanted.view(np.uint8))
     keys, warp = np.empty(count, np.int64), np.empty(count, np.int32)
     _note_beside(access, meeting, unit_of, wanted.view(np.uint8), warp_of, len(wanted), keys, warp)
     return keys, warp
+
+
+@native
+def _count_wanted(access: Numbers, unit_of: Numbers, wanted: npt.NDArray[np.uint8]) -> int:
+    n = 0
+    for i in range(access.size):
+        n += wanted[unit_of[access[i]]]
+    return n
 
 
 @native
