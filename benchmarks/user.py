@@ -183,6 +183,11 @@ def wait_for_fast_code(launch: Any, arguments: Callable[[], Any]) -> None:
         120.0 if program.is_fast else 2.0
     ):
         launch(*arguments())
+    join_compilers()
+
+
+def join_compilers() -> None:
+    """Waits until no better code is being compiled."""
     for thread in threading.enumerate():
         if "_compile_fast" in thread.name:
             thread.join(120.0)
