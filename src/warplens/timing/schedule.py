@@ -42,6 +42,8 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
             reason = dispatch.blocked(sub, spec, code[at], now)
             free = dispatch.free_at(sub, spec, code[at], now) if reason else 0
         warp.blocked = reason
+        if reason == stall.MIO_THROTTLE or reason == stall.LG_THROTTLE:
+            warp.kept = 0
         if reason and (stuck or reason != stall.DISPATCH_STALL):
             held += 1
             following = min(following, free)
