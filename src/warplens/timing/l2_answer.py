@@ -182,18 +182,9 @@ def answer(touched: Touched, resident: int, size_bytes: float, stride: int,
             hits=hits, shares=shares, passes=passes, fetches=fetches,
             arrivals=_by_lot(users, when, share)[0], footprint=0, late_steps=0, own_steps=0,
         )  # fmt: skip
-    warp = touched.warp
     ordinal = touched.turns
     step = touched.steps(resident)
-    # Among warps at the same point the order is arbitrary, but the same in every run.
-    key = warp.astype(np.uint64)
-    key <<= np.uint64(32)
-    key |= ordinal.astype(np.uint64)
-    _scrambled(key)
-    key >>= np.uint64(32)
-    key |= step.astype(np.uint64) << np.uint64(32)
-    order = _sorted(key)
-    del key
+    order = _order(touched, resident, step)
     steps = taken(step, order) + 1
     n_sets = _prime(int(size_bytes / 128 / _WAYS))
     places, place = np.unique(touched.sm_of(stride), return_inverse=True)
@@ -428,6 +419,21 @@ def warmed(answer: L2Answer, touched: Touched, held: tuple[Range, ...]) -> L2Ans
         answer, hits=hits, arrivals=arrivals, begun=answer.begun * left,
         of_others=answer.of_others * left,
     )  # fmt: skip
+
+
+def _order(touched: Touched, resident: int, step: Ints) -> Ints:
+    """The accesses in the order of their steps. Among warps at the same point it is arbitrary, but
+    the same in every run."""
+    known = {} if touched.orders is None else touched.orders
+    if resident not in known:
+        key = touched.warp.astype(np.uint64)
+        key <<= np.uint64(32)
+        key |= touched.turns.astype(np.uint64)
+        _scrambled(key)
+        key >>= np.uint64(32)
+        key |= step.astype(np.uint64) << np.uint64(32)
+        known[resident] = _sorted(key)
+    return known[resident]
 
 
 def _sorted(keys: npt.NDArray[np.uint64]) -> Ints:

@@ -136,7 +136,8 @@ class Model:
         """The lines that the sampled blocks touch."""
         trace = self.sample.trace
         rounds = self.sample.rounds
-        return Touched.of(trace.context, trace.lines, trace.first, trace.sampled, rounds)
+        found = Touched.of(trace.context, trace.lines, trace.first, trace.sampled, rounds)
+        return replace(found, orders={}) if self.sample.unlike else found
 
     @once
     def answer(self) -> l2_answer.L2Answer:
@@ -440,6 +441,10 @@ class Model:
         found = [Model(self.question, sample) for sample, _ in self.sample.unlike[1:]]
         for one in found:
             vars(one)["code"] = self.code
+            trace, is_known = one.sample.trace, one.sample.rounds == self.sample.rounds
+            if is_known and trace.sampled == self.sample.trace.sampled:
+                same = self.touched.seen_from(trace.context, trace.lines, trace.first)
+                vars(one).update({} if same is None else {"touched": same})
         return found
 
     def _heaviest(self, sms: float, fewer: list[tuple[Replay, float]]) -> Replay:

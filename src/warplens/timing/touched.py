@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ _WORD = 32  # units that an element of a mask stands for
 # Bits of a table for each value, beyond which sorting is as quick: of a table of so many in all
 # for fewer values, since it takes memory, too
 _SPARSE, _SPARSER, _SMALL = 32, 96, 1 << 26
+# What this table is made of, or follows from what it is made of
+_TOLD_APART_BY = "block", "warp", "first_line", "n_lines", "kind"
 ROW_LINES = 16  # of what DRAM has open at once: 2 KiB
 
 
@@ -43,6 +45,8 @@ class Touched:
         offset: the first block of the SM that is replayed.
         sampled: blocks, those that touch nothing among them.
         rounds: the SMs of blocks; None: all in turn.
+        orders: of the accesses in L2, by the blocks of a wave, where several models look at the
+            same ones; None: one alone does.
     """
 
     context: Records
@@ -61,6 +65,7 @@ class Touched:
     offset: int = 0
     sampled: int = 0
     rounds: Rounds | None = None
+    orders: dict[int, Ints] | None = None
 
     @property
     def pages(self) -> int:
@@ -143,6 +148,17 @@ class Touched:
     def n_lines(self) -> int:
         """How many lines there are."""
         return len(self.row)
+
+    def seen_from(self, context: Records, lines: Ints, offset: int) -> Touched | None:
+        """The same accesses where another SM is replayed; None if they are others."""
+        mine = self.context
+        if len(context) != len(mine) or not np.array_equal(lines, self.lines):
+            return None
+        if any(not np.array_equal(context[name], mine[name]) for name in _TOLD_APART_BY):
+            return None
+        found = replace(self, context=context, offset=offset)
+        vars(found).update(kind=self.kind, turns=self.turns)
+        return found
 
     @classmethod
     def of(cls, context: Records, lines: Ints, offset: int = 0, sampled: int = 0,
