@@ -110,7 +110,7 @@ def _first(touched: Touched, ordinal: Ints) -> Ints:
     is_looked_at = np.zeros(n, np.bool_)
     is_looked_at[np.linspace(0, n - 1, min(n, _BLOCKS)).round().astype(np.int64)] = True
     some = np.flatnonzero(ordinal < _MOST)
-    some = chosen(some, taken(is_looked_at, taken(touched.block, some)))
+    some = np.asarray(chosen(some, taken(is_looked_at, taken(touched.block, some))))
     some = some[np.lexsort((ordinal[some], touched.warp[some]))]
     instruction = touched.context["instruction"][some].astype(np.int64)
     found = np.zeros(len(some), np.bool_)
