@@ -1,17 +1,20 @@
-"""Lines that a grid changes, and what L2 writes back of those that atomics change anywhere."""
+"""Lines that a grid changes, what L2 writes back of those that atomics change anywhere, and what it
+completes of those that stores change in part."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from warplens.execute.trace import bytes_of
 from warplens.timing.sharing import arrays_of, lines_of_grid
 from warplens.timing.state import Ints
 from warplens.timing.touched import Touched, beside_and_apart, distinct
 
 _WRITE, _ATOMIC = 2, 4
-_SECTORS = 4  # of a line
+_SECTORS, _SECTOR_BYTES = 4, 32  # of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +33,12 @@ def changed_lines(touched: Touched, grid: Grid, kind: int = _WRITE) -> float:
     those of sampled blocks that are not beside each other, and of sampled waves."""
     key = "changed_lines", grid.blocks, grid.stride, kind
     if key not in touched.known:
-        touched.known[key] = _changed(touched, grid, kind)
+        touched.known[key] = _lines_of(touched, grid, touched.kind == kind)
     return touched.known[key]
 
 
-def _changed(touched: Touched, grid: Grid, kind: int) -> float:
-    mine = touched.kind == kind
+def _lines_of(touched: Touched, grid: Grid, mine: npt.NDArray[np.bool_]) -> float:
+    """Lines that all of the grid's blocks use in some uses of lines."""
     if not mine.any():
         return 0.0
     places, place = np.unique(touched.sm_of(grid.stride), return_inverse=True)
@@ -83,3 +86,42 @@ def written_back(touched: Touched, room: float, grid: Grid) -> float:
     others = visits * ratio / written - 1.0
     together = _SECTORS * (1.0 - (1.0 - part) * np.exp(-others * part))
     return max(0.0, written - room) * float(together) / changes
+
+
+def completed(touched: Touched, fills: npt.NDArray[np.uint8], hits: npt.NDArray[np.uint8],
+              kept: float, back: float, grid: Grid) -> float:  # fmt: skip
+    """Of sectors that stores of the grid's blocks leave incomplete (`fills`, but what `hits` say is
+    known), one for each time, the part that L2 reads from DRAM and writes back at once.
+
+    L2 keeps so many incomplete sectors at most (`kept`), and then completes one for each further
+    one; it has all of that from then on, and completes it no second time (of public suites on an
+    H200: stores of words drawn by lot to 14.5 MB of sectors read and write 12.0 MB). Where the
+    grid's stores are as many bytes as these sectors, blocks that were not sampled complete them:
+    then it is as much as L2 writes `back` anyway."""
+    mine = touched.kind == _WRITE
+    left = fills[touched.at] & ~hits[touched.at] & 15
+    mine &= left > 0
+    if not mine.any():
+        return 0.0
+    ratio = max(1.0, grid.blocks / len(touched.blocks))
+    times = float(np.bitwise_count(left[mine]).sum()) * ratio
+    if times <= kept:
+        return 0.0
+    stored = ratio * _stored(touched, mine)
+    lines = _lines_of(touched, grid, mine)
+    seen = float(np.count_nonzero(touched.lines_of(mine)))
+    part = min(1.0, times / ratio / seen / _SECTORS)
+    untouched = float((1.0 - part) ** max(1.0, ratio * seen / lines))
+    sectors = min(times, _SECTORS * max(seen, lines) * (1.0 - untouched))
+    alone = max(0.0, sectors - kept) / times
+    sparse = min(1.0, 2.0 * max(0.0, 1.0 - stored / (_SECTOR_BYTES * sectors)))
+    return back + (alone - back) * sparse
+
+
+def _stored(touched: Touched, among: npt.NDArray[np.bool_]) -> float:
+    """Bytes that sampled blocks store to the lines of some uses, all of a store's sectors alike."""
+    mine = touched.lines_of(among)[touched.used] & (touched.kind == _WRITE)
+    made, access = touched.context, touched.access
+    sectors = np.bitwise_count(touched.lines[touched.at] & 15).astype(np.float64)
+    each = bytes_of(made) / np.maximum(1.0, np.bincount(access, sectors, len(made)))
+    return float((sectors * each[access])[mine].sum())

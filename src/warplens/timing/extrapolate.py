@@ -22,8 +22,8 @@ _LEAST_FULL = 0.1  # of a replay: with all its places taken, to tell how warps a
 _LEAST_NOTES = 8  # of a replay, to fit a line to its progress
 _HARDLY_SLOWER, _UNSTEADY = 1.25, 0.1  # see keeps_up
 _LAST_FREE = (
-    "atomic_free", "l2_free", "answers_free", "l2_write_free", "partial_free", "fill_free",
-    "dram_free", "port_free", "port_write_free",
+    "atomic_free", "l2_free", "answers_free", "l2_write_free", "partial_free", "dram_free",
+    "port_free", "port_write_free",
 )  # fmt: skip
 # Of a block's time: from the end of the mean SM to that of the last, in launches of the tuning half
 # of two public suites on an H200. Of no more blocks than SMs, in proportion to how much of it is

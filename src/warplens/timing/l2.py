@@ -69,6 +69,8 @@ _MISSED, _FETCHED = 1.5, 0.77
 # time as the root of all that they walk through, fewer SMs less (measured: 1 to 128 lines by 1 to
 # 132 SMs of an H200, by kernels of validation/recorder/lanes.py)
 _DEEP, _FEW_SHARERS = 8.0, 4.0
+# The part of all atomics that the busiest slice gets at most where lines lie all over L2
+_SPREAD = 1.0 / 60.0
 # Cycles of a slice for the lanes that it serves together, and what lanes on one word take less all
 # over the chip (scattered_adds_sm90.json); how much of that it takes for lanes that fill a sector
 # (contention_sm90.json: 1.16 to 1.2 cycles), and, all over the chip, for sectors that come with
@@ -81,6 +83,11 @@ _UNEVENLY = (1.0 - _EVENLY) * _SINGLE
 # How much longer all over the chip a sector takes that has an answer, and one that lanes fill (the
 # same recording: 41.7 and 36 sectors per cycle, 55.7 single ones without)
 _ANSWERED, _FILLED_ANSWER = 1.335, 1.16
+# And, in sectors, what each turn of several words of a sector takes more that has an answer; how
+# much longer a sector takes that several doubles are added to; packets that go to one slice in a
+# row, since lanes share its words, are the slower, so much for each of them (added_words_sm90.json:
+# 26, 31 and 34 sectors per cycle, one, two and four of a line; 44; 73 packets of 32 in a row, 83)
+_ANSWER, _DOUBLES, _IN_A_ROW = 0.6, 1.27, 0.0035
 _STORED = 1.17  # cycles of a slice for a sector of a line that many blocks store to
 
 
@@ -188,7 +195,7 @@ def _start(sm: Record, begin: float) -> None:
     """Before its first request an SM leaves nothing unused: all begin at the same time."""
     if sm.l2_requests == 0.0:
         sm.l2_free = sm.answers_free = begin
-        sm.l2_write_free = sm.partial_free = sm.fill_free = begin
+        sm.l2_write_free = sm.partial_free = begin
 
 
 @stage
@@ -217,14 +224,17 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
     old = min(sectors, count_bits(known >> 4))
     if sm.l2_write == 0.0 and sm.copy_free[0] > 0.0:
         # Blocks that wait for copies go in step all over the chip, and so do their first stores.
-        sm.l2_write_free = sm.partial_free = sm.fill_free = begin
+        sm.l2_write_free = sm.partial_free = begin
     sm.l2_write += sectors
     sm.l2_write_hit += min(sectors, count_bits(known & 15))
     _start(sm, begin)
     sm.l2_requests += 1
     if spec.ideal & IDEAL_L2:
         return begin
-    back = (sectors - old) * spec.changed_share
+    back, fill = (sectors - old) * spec.changed_share, 0.0
+    if partial and spec.l2_fill_line > 0.0:
+        fill = count_bits(trace.fills[place] & ~known & ~(joined >> 4)) * spec.fill_share
+        back = max(back, fill)
     since = begin - dram.apart(spec, begin)
     cost = (sectors * spec.l2_stored + back * spec.l2_back) * 32 / spec.l2_rate
     sm.l2_free = max(sm.l2_free, since) + max(spec.l2_request, cost)
@@ -242,17 +252,14 @@ def store(sm: Record, spec: Record, trace: Trace, place: int, joined: int, parti
             cost *= spec.l2_narrow
         sm.partial_free = shared + cost
         sm.l2_free = max(sm.l2_free, since) + cost * spec.l2_partial_blocks
-        # It is what reaches DRAM in time that has to be completed from there.
-        fill = count_bits(trace.fills[place] & ~known & ~(joined >> 4)) * spec.dram_write_share
-        if fill > 0.0 and spec.l2_fill_line > 0.0:
-            line = spec.l2_fill_line * spec.dram_write_share
-            sm.fill_free = max(sm.fill_free, since) + line
+        if fill > 0.0:
+            sm.partial_free += max(0.0, spec.l2_fill_line - cost) * spec.fill_share
             dram.fill(sm, spec, trace, place, fill, begin)
     if trace.shares[place] != 0.0:
         left = max(left, _in_turn(sm, spec, trace, place, sectors, begin))
     if back > 0.0:
         dram.write(sm, spec, trace, place, back, begin)
-    return float(max(left, sm.partial_free, sm.fill_free) if partial else left)
+    return float(max(left, sm.partial_free) if partial else left)
 
 
 @stage
@@ -303,11 +310,14 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     sm.l2_atomic += n
     _start(sm, begin)
     sm.l2_requests += 1
-    served = float(n) * deep
+    served, is_spread = float(n) * deep, trace.passes[at, 5] <= _SPREAD
     if not compares and at < trace.depths.size and trace.depths[at] > 0:
         deep = float(trace.depths[at] & _DEPTH)
         served = float(trace.depths[at] >> DEPTH_BITS)
-        served = math.sqrt(served * served + passes * passes)
+        if not is_spread:
+            served = math.sqrt(served * served + passes * passes)
+        elif passes > 0.0 and traits & ABREAST:
+            served *= _DOUBLES / (_EVENLY if n > 1 else 1.0)
     own = max(1.0, deep * lane - less, _PASS * served)
     outside = _BESIDE * served + (1.0 - _BESIDE) * deep
     start = max(begin, sm.atomic_free)
@@ -322,7 +332,7 @@ def atomics(sm: Record, spec: Record, trace: Trace, at: int, deep: float, lane: 
     taken += spec.atomic_sector * _FETCHED * fetched
     sm.atomic_free = start + taken
     sm.l2_free = max(sm.l2_free, begin - dram.apart(spec, begin)) + taken * _ALONE
-    if not compares and (deep < _DEEP or sm.busiest_free > 0.0):
+    if not compares and (deep < _DEEP or is_spread or sm.busiest_free > 0.0):
         # Lanes on one word go on one after another while the slice adds to others; so do those of
         # warps more of which happen to meet.
         turn = max(1.0, _PASS * served)
@@ -387,7 +397,7 @@ def _taken_of_all(spec: Record, n: int, deep: float, served: float, traits: int,
     of all: few lines of words that many lanes share are uneven among them. Those of fewer slices
     than atomic_share tells of take turns in their own."""
     filled = (traits & FILLED) != 0
-    if deep >= _DEEP:
+    if deep >= _DEEP and part > _SPREAD:
         share = spec.atomic_share
         if not traits & ANSWERS:
             share = min(share, part * spec.sharers * (_PASS if traits & ABREAST else 1.0))
@@ -398,7 +408,10 @@ def _taken_of_all(spec: Record, n: int, deep: float, served: float, traits: int,
     taken = spec.atomic_sector * max(1.0, served * alike)
     if traits & ANSWERS:
         taken = spec.atomic_sector * served * _ANSWERED * (_FILLED_ANSWER if filled else 1.0)
-    return float(max(taken, spec.atomic_packet * packets))
+        if traits & ABREAST:
+            taken += spec.atomic_sector * _ANSWER * max(0.0, packets - served)
+    in_a_row = 1.0 + _IN_A_ROW * packets * (1.0 - 1.0 / max(1.0, deep))
+    return float(max(taken, spec.atomic_packet * packets * in_a_row))
 
 
 @stage

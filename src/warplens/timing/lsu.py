@@ -133,7 +133,7 @@ def perform(state: State, counts: Counts, spec: Record, inst: Record, trace: Tra
             held, arrived = spec.in_flight, done + spec.l2_hit
             if access.lanes * access.size % 32:  # L2 completes the sector
                 arrived += spec.partial_known
-            if max(sm.partial_free, sm.fill_free) >= done:
+            if sm.partial_free >= done:
                 held = spec.partial_held
             left = max(sm.tag_free, done - held)
             warp.known = max(warp.known, int(arrived))
@@ -328,7 +328,7 @@ def held_until(sm: Record, spec: Record) -> float:
 @stage
 def _partial_held_until(sm: Record, spec: Record) -> float:
     """The same for stores to sectors in part and for atomics alone."""
-    partial = max(sm.partial_free, sm.fill_free, sm.atomic_free, sm.sent_free)
+    partial = max(sm.partial_free, sm.atomic_free, sm.sent_free)
     return float(partial - spec.partial_held)
 
 

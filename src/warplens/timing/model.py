@@ -14,7 +14,7 @@ import numpy.typing as npt
 from warplens.execute import buffers
 from warplens.execute.trace import BlockTrace
 from warplens.timing import added, begun, l2_answer
-from warplens.timing.added import changed_lines, first_added, written_back
+from warplens.timing.added import changed_lines, completed, first_added, written_back
 from warplens.timing.extrapolate import (
     drained_rate,
     each_alone,
@@ -261,6 +261,7 @@ class Model:
             far_share=0.5 * max(self._far(), in_use > gpu.l2_size_bytes / 2) if two else 0.0,
             has_many_pages=self.touched.pages > PAGES_HELD,
             dram_write_share=back,
+            fill_share=self._completed(back),
             changed_share=max(back, 1.0 - changed / max(1.0, stored)),
             added_back=written_back(self.touched, changed, grid),
             ideal=q.ideal,
@@ -273,6 +274,16 @@ class Model:
             later=1.0 - together / q.blocks,
             replayed_part=self._replayed_part(),
         )
+
+    def _completed(self, back: float) -> float:
+        """Of sectors that stores leave incomplete, the part that L2 completes from DRAM; of windows
+        of blocks, which do not tell how many there are, what it writes `back`."""
+        gpu = self.question.gpu
+        if self.sample.windows or not gpu.value("l2.partial_fill_bytes"):
+            return back
+        kept = float(gpu.l2_size_bytes) * float(gpu.value("l2.partial_fraction", 1.0)) / 32.0
+        fills, hits = self.line_facts.fills, self.answer.hits
+        return completed(self.touched, fills, hits, kept, back, self._grid())
 
     def _come_apart(self) -> float:
         """How far SMs come out of step, over what they do if each waits for DRAM for its own: their

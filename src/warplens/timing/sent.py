@@ -152,7 +152,7 @@ def note_leaving(sm: Record, line: int, leaves: float, lines: int, number: int,
 @stage
 def _stores_go(sm: Record, spec: Record) -> float:
     """When the stores that wait in the SM begin to leave."""
-    behind = max(sm.partial_free, sm.fill_free) - spec.partial_held * _TAKEN
+    behind = sm.partial_free - spec.partial_held * _TAKEN
     return float(max(sm.port_write_free, behind))
 
 

@@ -29,8 +29,9 @@ class Machine:
         later: the part of all blocks that begin when others have ended.
         replayed_part: of an SM's blocks, the part that is replayed.
         local_missing: the share of what threads keep in local memory that L2 has given up.
-        dram_write_share, changed_share: parts of the sectors written that reach DRAM in time, of
-            those that L2 has to complete first, and of others.
+        dram_write_share, changed_share: parts of the sectors written that reach DRAM in time, at
+            least, and of those that need not be read.
+        fill_share: of sectors that stores leave incomplete, what L2 completes, see added.py.
         added_back: sectors that L2 writes back for each that an atomic changes, see added.py.
         come_apart: of what SMs come out of step that each wait for DRAM themselves, the part that
             is left.
@@ -56,6 +57,7 @@ class Machine:
     far_share: float = 0.0
     has_many_pages: bool = False
     dram_write_share: float = 0.0
+    fill_share: float = 0.0
     changed_share: float = 0.0
     added_back: float = 0.0
     ideal: int = 0
@@ -262,6 +264,7 @@ class Machine:
             "dram_write_cost": beside_reads,
             "dram_write_alone": min(alone, beside_reads),
             "dram_write_share": self.dram_write_share,
+            "fill_share": self.fill_share,
             "changed_share": self.changed_share,
             "added_back": self.added_back,
             "atomic_sector": max(1.0, value("l2.atomic_sector_bytes") * l2_share),

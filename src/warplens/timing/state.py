@@ -107,6 +107,7 @@ SPEC = np.dtype([
     # a written byte's share of the bandwidth against a read one, beside as many reads and alone
     ("dram_write_cost", "f8"), ("dram_write_alone", "f8"),
     ("dram_write_share", "f8"),  # part of newly written sectors that reach DRAM in time
+    ("fill_share", "f8"),  # of sectors left incomplete, those that are read and written back
     ("changed_share", "f8"),  # the same of those that need not be completed first
     ("added_back", "f8"),  # sectors written back for each that an atomic changes
     ("dram_backlog", "f8"),  # cycles of writing that L2 puts off in favour of reads
@@ -320,7 +321,7 @@ SM = np.dtype([
                                 "note_interval", "is_turned")),
     *((name, "f8") for name in ("lsu_free", "tag_free", "data_free", "port_free",
                                 "port_write_free", "l2_free", "answers_free", "l2_write_free",
-                                "partial_free", "fill_free", "dram_free", "dram_busy",
+                                "partial_free", "dram_free", "dram_busy",
                                 "dram_write_free",
                                 "dram_write_busy", "dram_owed", "atomic_free", "sent_free",
                                 "busiest_free", "launch_free", "launch_turn", "indexed_free",
