@@ -160,8 +160,8 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     if until > ready:
         sm.queued += min(until - ready, warp.queued)
         warp.queued = 0
+    warp.kept = int(inst.keep and max(ready, until - 28) <= now + max(1, inst.stall))
     until = _late(sm, counts, index, warp, reason, ready, until)
-    warp.kept = int(inst.keep and max(ready, until) <= now + max(1, inst.stall))
     warp.needs = scoreboard.ticket(warp, code[following])
     warp.ready = max(ready, until)
     if code[following].meets:
