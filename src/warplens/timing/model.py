@@ -56,7 +56,7 @@ from warplens.timing.state import (
 )
 from warplens.timing.table import code_of
 from warplens.timing.texels import SECTOR_LEAVES, TURNS
-from warplens.timing.touched import Touched
+from warplens.timing.touched import Touched, are_same
 from warplens.timing.uneven import MOST_PLACED, Grid, Replayed, busiest, grid_of
 from warplens.timing.warmth import shares
 
@@ -452,10 +452,10 @@ class Model:
         found = [Model(self.question, sample) for sample, _ in self.sample.unlike[1:]]
         for one in found:
             vars(one)["code"] = self.code
-            trace, is_known = one.sample.trace, one.sample.rounds == self.sample.rounds
-            if is_known and trace.sampled == self.sample.trace.sampled:
-                same = self.touched.seen_from(trace.context, trace.lines, trace.first)
-                vars(one).update({} if same is None else {"touched": same})
+            trace, mine = one.sample.trace, self.sample.trace
+            is_beside = one.sample.rounds == self.sample.rounds and trace.sampled == mine.sampled
+            if is_beside and are_same(trace.context, trace.lines, mine.context, mine.lines):
+                vars(one)["touched"] = self.touched.seen_from(trace.context, trace.first)
         return found
 
     def _heaviest(self, sms: float, fewer: list[tuple[Replay, float]]) -> Replay:

@@ -149,13 +149,8 @@ class Touched:
         """How many lines there are."""
         return len(self.row)
 
-    def seen_from(self, context: Records, lines: Ints, offset: int) -> Touched | None:
-        """The same accesses where another SM is replayed; None if they are others."""
-        mine = self.context
-        if len(context) != len(mine) or not np.array_equal(lines, self.lines):
-            return None
-        if any(not np.array_equal(context[name], mine[name]) for name in _TOLD_APART_BY):
-            return None
+    def seen_from(self, context: Records, offset: int) -> Touched:
+        """The same accesses (see `are_same`) where another SM is replayed."""
         found = replace(self, context=context, offset=offset)
         vars(found).update(kind=self.kind, turns=self.turns)
         return found
@@ -182,6 +177,13 @@ class Touched:
             at=at, access=access, used=used, user=user, line=line, row=row,
             first=first, offset=offset, sampled=max(sampled, len(blocks)), rounds=rounds,
         )  # fmt: skip
+
+
+def are_same(context: Records, lines: Ints, others: Records, other_lines: Ints) -> bool:
+    """Whether two traces have the same accesses, whichever SM is replayed."""
+    if len(context) != len(others) or not np.array_equal(lines, other_lines):
+        return False
+    return all(np.array_equal(context[name], others[name]) for name in _TOLD_APART_BY)
 
 
 @native
