@@ -103,7 +103,7 @@ def completed(touched: Touched, fills: npt.NDArray[np.uint8], hits: npt.NDArray[
     mine &= left > 0
     if not mine.any():
         return 0.0
-    ratio = max(1.0, grid.blocks / len(touched.blocks))
+    ratio = max(1.0, grid.blocks / max(1, touched.sampled))
     times = float(np.bitwise_count(left[mine]).sum()) * ratio
     if times <= kept:
         return 0.0
@@ -113,9 +113,15 @@ def completed(touched: Touched, fills: npt.NDArray[np.uint8], hits: npt.NDArray[
     part = min(1.0, times / ratio / seen / _SECTORS)
     untouched = float((1.0 - part) ** max(1.0, ratio * seen / lines))
     sectors = min(times, _SECTORS * max(seen, lines) * (1.0 - untouched))
-    alone = max(0.0, sectors - kept) / times
+    # What is replayed may come to sectors before all others, or after them.
+    incomplete = fills[touched.at] * (touched.kind == _WRITE)
+    first, of_all = (np.bitwise_count(one & 15) for one in (left * mine, incomplete))
+    own = touched.is_replayed
+    often = times / ratio / float(of_all.sum())
+    own_often = float(first[own].sum()) / max(1.0, float(of_all[own].sum()))
+    alone = max(0.0, sectors - kept) / times * (often / own_often if own_often else 1.0)
     sparse = min(1.0, 2.0 * max(0.0, 1.0 - stored / (_SECTOR_BYTES * sectors)))
-    return back + (alone - back) * sparse
+    return float(back + (min(1.0, alone) - back) * sparse)
 
 
 def _stored(touched: Touched, among: npt.NDArray[np.bool_]) -> float:
