@@ -6,9 +6,11 @@ from warplens.timing import dispatch, results, stall
 from warplens.timing.state import NEVER, SHARED, Counts, Ints, Record, Records, stage
 
 # As an H200 does it (measured, validation/data/residency_sm90.json and tiles_sm90.json): the warp
-# that issued last if it is ready at once, but for registers that are read or written; else the
-# oldest block first, of its warps the one that has waited longest. Others, to
-# see what a policy does: greedy then youngest, loose round robin, greedy then oldest.
+# that issued last if it is ready at once, but for registers that are read or written; else those
+# that their last instruction told to go on (its control bit) and that have not met a full queue of
+# memory instructions, before others; of these the oldest block first, of its warps the one that has
+# waited longest (sampled_states_sm90.json). Others, to see what a policy does: greedy then
+# youngest, loose round robin, greedy then oldest.
 POLICIES = ("oldest-block", "gty", "lrr", "gto")
 OLDEST_BLOCK, GTY, LRR, GTO = range(len(POLICIES))
 _GREEDY = 1 << 58

@@ -50,6 +50,10 @@ from warplens.timing.state import (
 TAKEN = 5  # cycles from a branch's issue to when warps are counted to wait for it
 FETCHED = 2  # cycles from when a branch is resolved to its target's issue
 BEHIND = 3  # from the target's to that of the next line's first instruction, at least
+# Cycles for which a warp that waits for a scoreboard counts as told to go on: it does where it waits
+# for special functions, shuffles and shared memory, hardly for loads of constants, which take 27 at
+# least (waits for others in sampled_states_sm90.json)
+TOLD = 28
 
 
 @native
@@ -160,7 +164,7 @@ def _advance(state: State, counts: Counts, spec: Record, code: Records, trace: T
     if until > ready:
         sm.queued += min(until - ready, warp.queued)
         warp.queued = 0
-    warp.kept = int(inst.keep and max(ready, until - 28) <= now + max(1, inst.stall))
+    warp.kept = int(inst.keep and max(ready, until - TOLD) <= now + max(1, inst.stall))
     until = _late(sm, counts, index, warp, reason, ready, until)
     warp.needs = scoreboard.ticket(warp, code[following])
     warp.ready = max(ready, until)

@@ -224,8 +224,7 @@ WARP = np.dtype([
     ("loaded", "i8"),  # when it last asked for global memory
     # what the scheduler looks at in each cycle, side by side
     ("pc", "i8"), ("ready", "i8"), ("blocked", "i8"), ("issued_at", "i8"), ("age", "i8"),
-    ("kept", "i8"),  # 1: its last instruction asks for its next one, which nothing else delays
-   
+    ("kept", "i8"),  # 1: its last instruction tells it to go on, and nothing keeps it for long
     ("needs", "i8"),  # the last load from shared memory that its next instruction waits for
     ("trace", "i8"), ("status", "i8"),
     ("block", "i8"), ("entry", "i8"), ("last_entry", "i8"),
