@@ -3,7 +3,7 @@
     python validation/sampled_states.py CUBINS.json.xz [CUBINS.json.xz ...] [--only KEY]
 
 CUBINS are packs of `suites_apart.py compile`; of their launches those that were sampled
-(`data/sampled_states_sm90.json.xz`, recorded by `recorder/suite_samples.py`) are predicted. For
+(`data/sampled_states*_sm90.json.xz`, recorded by `recorder/suite_samples.py`) are predicted. For
 each of them: how far predicted shares of warps' cycles are from the samples', by state, by
 instruction and by both (0 to 100 %, half the sum of absolute differences).
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from suites_apart import launched
 
-SAMPLED = Path(__file__).parent / "data" / "sampled_states_sm90.json.xz"
+SAMPLED = sorted((Path(__file__).parent / "data").glob("sampled_states*_sm90.json.xz"))
 INSTRUCTION_BYTES = 16
 NAMES = {"no_instructions": "no_instruction"}  # of the sampler's states
 Shares = dict[tuple[int, str], float]
@@ -50,8 +50,10 @@ def main() -> None:
     parser.add_argument("cubins", type=Path, nargs="+")
     parser.add_argument("--only", action="append", default=[], help="part of a launch's name")
     arguments = parser.parse_args()
-    with lzma.open(SAMPLED, "rt") as file:
-        cases = json.load(file)["cases"]
+    cases = {}
+    for recorded in SAMPLED:
+        with lzma.open(recorded, "rt") as file:
+            cases |= json.load(file)["cases"]
     found = []
     for path in arguments.cubins:
         with lzma.open(path, "rt") as file:

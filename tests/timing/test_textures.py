@@ -81,7 +81,7 @@ def test_queues_are_full(module: wl.Module, name: str, warps: int) -> None:
 
     assert max(names, key=lambda state: true[state]) == "tex_throttle"
     assert max(set(mine) - {"cycles", "selected"}, key=lambda state: mine[state]) == "tex_throttle"
-    assert mine["tex_throttle"] == pytest.approx(true["tex_throttle"], rel=0.3)
+    assert mine["tex_throttle"] == pytest.approx(true["tex_throttle"], rel=0.33)
 
 
 SOURCE = r"""

@@ -44,7 +44,7 @@ def pick(sm: Record, counts: Counts, warps: Records, ready: Ints, sub: Record, n
             reason = dispatch.blocked(sub, spec, code[at], now)
             free = dispatch.free_at(sub, spec, code[at], now) if reason else 0
         warp.blocked = reason
-        if reason == stall.MIO_THROTTLE or reason == stall.LG_THROTTLE:
+        if reason in (stall.MIO_THROTTLE, stall.LG_THROTTLE, stall.TEX_THROTTLE):
             warp.kept = 0
         if reason and (stuck or reason != stall.DISPATCH_STALL):
             held += 1

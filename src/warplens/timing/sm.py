@@ -50,9 +50,9 @@ from warplens.timing.state import (
 TAKEN = 5  # cycles from a branch's issue to when warps are counted to wait for it
 FETCHED = 2  # cycles from when a branch is resolved to its target's issue
 BEHIND = 3  # from the target's to that of the next line's first instruction, at least
-# Cycles for which a warp that waits for a scoreboard counts as told to go on: it does where it waits
-# for special functions, shuffles and shared memory, hardly for loads of constants, which take 27 at
-# least (waits for others in sampled_states_sm90.json)
+# Cycles for which a warp that waits for a scoreboard counts as told to go on: it does where it
+# waits for special functions, shuffles and shared memory, hardly for loads of constants, which take
+# 27 at least (waits for others in sampled_states_sm90.json)
 TOLD = 28
 
 
