@@ -15,6 +15,7 @@ import json
 import lzma
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from suites_apart import launched
@@ -50,7 +51,7 @@ def main() -> None:
     parser.add_argument("cubins", type=Path, nargs="+")
     parser.add_argument("--only", action="append", default=[], help="part of a launch's name")
     arguments = parser.parse_args()
-    cases = {}
+    cases: dict[str, list[list[Any]]] = {}
     for recorded in SAMPLED:
         with lzma.open(recorded, "rt") as file:
             cases |= json.load(file)["cases"]
