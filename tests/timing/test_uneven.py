@@ -74,6 +74,27 @@ def test_a_block_alone_and_several_take_as_long_as_replayed() -> None:
     assert makespan([0, 1, 2, 3, 4]) == pytest.approx(34_000.0, rel=0.01)
 
 
+def test_two_long_blocks_tell_what_one_asks_of_an_sm() -> None:
+    """Where the others end long before the longest block, two of that one do: an SM that has both
+    takes as long as two of them were replayed."""
+    longest = np.array([10_000.0, 100.0, 100.0])
+    replayed = Replayed(
+        numbers=np.arange(3), whole=8 * longest, longest=longest, cycles=4.0 * longest,
+        passes=0.0 * longest, span=40_100.0, warp_cycles=0.0, instructions=float(8 * longest.sum()),
+        issue=20_400.0, memory=0.0, pace=(0.0, 3.0), alone=40_000.0, briefest=400.0,
+        beside=70_000.0,
+    )  # fmt: skip
+    assert replayed.ends_with_longest
+    busy = 8 * longest / replayed.rate
+    cost = _fitted(replayed, busy, ALL_AT_ONCE, SPEEDS)
+    two = np.repeat(longest[0], 2)
+    loads = cost.loads(np.repeat(busy[0], 2), two)
+    spans = [
+        place(cost.lengths(two[:n]), loads[:n], 1, 5, (0.0, 0.0), SPEEDS).makespan for n in (1, 2)
+    ]
+    assert spans == pytest.approx([40_000.0, 70_000.0], rel=0.01)
+
+
 def test_one_long_block_is_the_end_of_the_grid() -> None:
     """A grid ends with its longest block, however short the others are; its SM works longest."""
     lengths = np.full(5000, 10.0)

@@ -530,11 +530,16 @@ class Model:
     def _with_alone(self, replayed: Replayed) -> Replayed:
         """With the cycles of the longest block and of a short one, each with an SM for itself."""
         work, numbers = replayed.longest, replayed.numbers
-        alone = float(self.replay(only=[int(numbers[work.argmax()])]).cycles)
+        longest = int(numbers[work.argmax()])
+        alone = float(self.replay(only=[longest]).cycles)
+        replayed = replace(replayed, alone=alone)
         if work.min() >= _BRIEF * work.max():
-            return replace(replayed, alone=alone)
+            return replayed
+        if replayed.ends_with_longest and self.resident > 1:
+            two = float(self.replay(only=[longest, longest]).cycles)
+            replayed = replace(replayed, beside=two)
         brief = float(self.replay(only=[int(numbers[work.argmin()])]).cycles)
-        return replace(replayed, alone=alone, briefest=brief)
+        return replace(replayed, briefest=brief)
 
     def _cycles_alone(self) -> float:
         """Cycles of an instruction of a block's longest warp, where the block with the longest

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +68,7 @@ class Replayed:
         alone: cycles of the block with the longest warp when it has the SM for itself, or of
             windows those of an instruction of its longest warp; 0: not known. briefest: cycles of
             the block with the shortest one, alone as well; 0: not known.
+        beside: cycles of two of the block with the longest warp on one SM; 0: not known.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -82,6 +84,13 @@ class Replayed:
     pace: tuple[float, float]
     alone: float = 0.0
     briefest: float = 0.0
+    beside: float = 0.0
+
+    @property
+    def ends_with_longest(self) -> bool:
+        """Whether the others do too little beside the longest block, alone on an SM, to tell what
+        it asks of one."""
+        return self.alone > 0.0 and abs(self.span - self.alone) <= _SAME * self.alone
 
     @property
     def rate(self) -> float:
@@ -205,12 +214,24 @@ def _fitted(replayed: Replayed, busy: Floats, spec: Record, speeds: Floats) -> C
 
         # Two blocks do not take longer beside each other than one after the other.
         most_part = max(1.0, _FULL * replayed.alone / max(1.0, float(busy[most])))
-        least_span = span(alone(1.0))
-        if abs(replayed.span - least_span) <= _SAME * least_span:
+        if replayed.beside:
+            return _searched(alone, partial(_span_of_two, replayed, busy, spec, speeds),
+                             replayed.beside, _LEAST_RATE, most_part)  # fmt: skip
+        if replayed.ends_with_longest:
             return alone(1.0)
-        if least_span <= replayed.span:
+        if span(alone(1.0)) <= replayed.span:
             return _searched(alone, span, replayed.span, 1.0, min(most_part, 1.0 / _LEAST_RATE))
     return _searched(cost, span, replayed.span, _SHORTEST, 1.0 / _SHORTEST)
+
+
+def _span_of_two(replayed: Replayed, busy: Floats, spec: Record, speeds: Floats,
+                 tried: Cost) -> float:  # fmt: skip
+    """Cycles of two of the longest block on an SM that has nothing else."""
+    most = int(replayed.longest.argmax())
+    longest = np.repeat(replayed.longest[most], 2)
+    loads = tried.loads(np.repeat(busy[most], 2), longest)
+    slots, gaps = int(spec["resident"]), _gaps(spec)
+    return place(tried.lengths(longest), loads, 1, slots, gaps, speeds).makespan
 
 
 def _unslowed(cycles: float, busy: float) -> float:
