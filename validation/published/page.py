@@ -23,7 +23,7 @@ Sources were split into a tuning and a validation half by a fixed seed before an
 compared; constants were fitted to the tuning half only. Where a source does not state clocks, boost
 clocks are asked for, which a T4's power does not allow: kernels that calculate run at the 900 MHz
 that others measured there (`clock.load_mhz` of `gpus/t4.toml`). All times were predicted on
-2026-11-28 (UTC), but for those of dedispersion: 2026-11-27, with that day's model.
+2026-12-01 (UTC), but for those of dedispersion: 2026-11-27, with that day's model.
 """
 TIMES = "| case | part | GPU | predicted µs | published µs | error |"
 DIFFERENT = "| case | metric | here | published | cause |"
