@@ -107,9 +107,7 @@ def _rank(spec: Record, sub: Record, warp: Record, index: int, n: int, now: int)
         waited = min(now - warp.issued_at, 1 << 18)
         if is_last and (warp.ready == now or sub.stuck):
             return 4 * _GREEDY
-        if warp.kept:
-            return int(2 * _GREEDY - (warp.age << 24) + waited)
-        return int(_GREEDY - (warp.age << 24) + waited)
+        return int((1 + warp.kept) * _GREEDY - (warp.age << 24) + waited)
     if is_last:
         return _GREEDY
     return int(youth if spec.policy == GTY else _GREEDY - youth)

@@ -25,7 +25,7 @@ __device__ __forceinline__ void wait_for(u32 x) {
         words[threadIdx.x] = a, words[threadIdx.x + blockDim.x] = b;                               \
         __syncthreads();                                                                           \
         t[2] = now();                                                                              \
-        __VA_ARGS__                                                                                      \
+        __VA_ARGS__                                                                                \
         wait_for(a), wait_for(b);                                                                  \
         t[3] = now();                                                                              \
         __syncthreads();                                                                           \
@@ -43,7 +43,7 @@ __device__ __forceinline__ void wait_for(u32 x) {
 #define BASE u32 base = (u32)__cvta_generic_to_shared(words);
 // each lane of a column of its own: 32 passes
 PHASES(columns, BASE LOAD(a, lane * 32 + (warp & 15)) LOAD(b, lane * 32 + (warp + 16 & 31)))
-// one pass each, sixteen of them
+// one pass each, 32 of them in sixteen rows
 PHASES(rows, BASE u32 c; for (int i = 0; i < 32; i++) { LOAD(c, lane + 32 * (i & 15)) a += c; b ^= c; })
 // products, two chains
 PHASES(products, float x = a, y = b; _Pragma("unroll 32") for (int i = 0; i < 128; i++) { x = x * x + y; y = y * x + x; } a = __float_as_uint(x); b = __float_as_uint(y);)
